@@ -1,0 +1,69 @@
+//! One event of a log: its envelope, and its data as text.
+
+use crate::Json;
+
+/// An event at its place in a log (contracts §1.2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The type, such as `turn/start`.
+    pub kind: Box<str>,
+    /// Its place, from zero, without gaps.
+    pub seq: u64,
+    /// Milliseconds since the Unix epoch; may run backwards.
+    pub time: i64,
+    /// The payload.
+    pub data: Json,
+    /// Whether a reader that does not know the type may pass over it.
+    pub ignorable: bool,
+    /// How it changes the surface; only on the three surface types.
+    pub surface_op: Option<SurfaceOp>,
+    /// The earlier events that it was made from; only on the three surface types.
+    pub sources: Option<Vec<u64>>,
+}
+
+/// How an event changes the surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SurfaceOp {
+    /// A new node at the end.
+    Append,
+    /// One node in place of those from `start` to `end`, both included, as they stand on the surface.
+    Replace {
+        /// The first node's event.
+        start: u64,
+        /// The last node's event.
+        end: u64,
+    },
+}
+
+/// An event that is about to be appended: the log gives it its place and time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// See [`Event::kind`].
+    pub kind: Box<str>,
+    /// See [`Event::data`].
+    pub data: Json,
+    /// See [`Event::ignorable`].
+    pub ignorable: bool,
+    /// See [`Event::surface_op`].
+    pub surface_op: Option<SurfaceOp>,
+    /// See [`Event::sources`].
+    pub sources: Option<Vec<u64>>,
+}
+
+impl Draft {
+    /// An event that only the log keeps.
+    pub fn new(kind: &str, data: Json) -> Self {
+        Self { kind: kind.into(), data, ignorable: false, surface_op: None, sources: None }
+    }
+
+    /// An event that appends a node to the surface.
+    pub fn node(kind: &str, data: Json, sources: Option<Vec<u64>>) -> Self {
+        Self { surface_op: Some(SurfaceOp::Append), sources, ..Self::new(kind, data) }
+    }
+
+    /// The event at its place.
+    pub fn at(self, seq: u64, time: i64) -> Event {
+        let Self { kind, data, ignorable, surface_op, sources } = self;
+        Event { kind, seq, time, data, ignorable, surface_op, sources }
+    }
+}

@@ -1,0 +1,270 @@
+//! JSON text that is kept as it was written, lone surrogates included.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// One JSON value as its text, byte for byte.
+///
+/// A log is written by JavaScript, whose strings may hold half a surrogate pair (`\ud83d`); no Rust string can. So
+/// what a log holds stays text until somebody asks for a part of it, and only then a lone surrogate reads as U+FFFD.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Json(Arc<str>);
+
+impl Json {
+    /// Takes `text` as it is.
+    ///
+    /// # Errors
+    /// When it is not exactly one JSON value.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        let raw: &RawValue = serde_json::from_str(text)?;
+        Ok(Self(raw.get().into()))
+    }
+
+    /// Writes `value` as JSON.
+    ///
+    /// # Errors
+    /// When `value` has no JSON form, such as a map whose keys are no strings.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self(serde_json::to_string(value)?.into()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads the value as `T`; a lone surrogate reads as U+FFFD.
+    ///
+    /// # Errors
+    /// When the value does not have the shape of `T`.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        read(&self.0)
+    }
+
+    /// The members, where the value is an object.
+    ///
+    /// # Errors
+    /// When it is anything else.
+    pub fn object(&self) -> Result<Object<'_>, serde_json::Error> {
+        serde_json::from_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&RawValue> for Json {
+    fn from(raw: &RawValue) -> Self {
+        Self(raw.get().into())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(&*Box::<RawValue>::deserialize(deserializer)?))
+    }
+}
+
+/// Reads JSON `text` as `T`; a lone surrogate reads as U+FFFD.
+///
+/// # Errors
+/// When the value does not have the shape of `T`.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(&scrub(text))
+}
+
+/// `text` with each lone surrogate escape replaced by the one of U+FFFD, which is as long.
+fn scrub(text: &str) -> Cow<'_, str> {
+    let mut lone = lone_surrogates(text).peekable();
+    if lone.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut scrubbed = String::with_capacity(text.len());
+    let mut copied = 0;
+    for start in lone {
+        scrubbed.push_str(text.get(copied..start).unwrap_or_default());
+        scrubbed.push_str("\\ufffd");
+        copied = start + 6;
+    }
+    scrubbed.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(scrubbed)
+}
+
+/// Where each escape (`\udXXX`) of a surrogate without its other half begins.
+fn lone_surrogates(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(next) = memchr::memchr(b'\\', bytes.get(at..)?) {
+            let start = at + next;
+            match surrogate(bytes, start) {
+                Some(0xd800..=0xdbff) if matches!(surrogate(bytes, start + 6), Some(0xdc00..)) => {
+                    at = start + 12
+                }
+                Some(_) => {
+                    at = start + 6;
+                    return Some(start);
+                }
+                None => at = start + 2,
+            }
+        }
+        None
+    })
+}
+
+/// The surrogate whose escape begins at `start`; none where anything else does.
+fn surrogate(bytes: &[u8], start: usize) -> Option<u16> {
+    let digits = bytes.get(start..start + 6)?.strip_prefix(b"\\u")?;
+    let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xd800..=0xdfff).contains(&unit).then_some(unit)
+}
+
+/// The members of a JSON object, in order, each value as its text.
+#[derive(Debug, Default)]
+pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Object<'a> {
+    /// The value of `key`; as in JavaScript the last one, where a key is repeated.
+    pub fn get(&self, key: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+
+    /// Reads the value of `key` as `T`; none where there is none or it has another shape.
+    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        read(self.get(key)?.get()).ok()
+    }
+
+    /// The value of `key` as text, lone surrogates as U+FFFD; none where it is no string.
+    pub fn text(&self, key: &str) -> Option<Arc<str>> {
+        self.read::<Box<str>>(key).map(Arc::from)
+    }
+
+    /// The object with another value for `key`; every other member keeps its place and its value's bytes.
+    pub fn with(&self, key: &str, value: &Json) -> Json {
+        let mut text = String::from("{");
+        for (name, old) in self.iter() {
+            let comma = if text.len() == 1 { "" } else { "," };
+            let value = if name == key { value.as_str() } else { old.get() };
+            text.extend([comma, &serde_json::Value::from(name).to_string(), ":", value]);
+        }
+        text.push('}');
+        Json(text.into())
+    }
+
+    /// Every member in order, repeated keys included.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(key, value)| (&**key, *value))
+    }
+}
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Object<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Text(key), value)) = map.next_entry()? {
+                    members.push((key, value));
+                }
+                Ok(Object(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A JSON string as UTF-8, lone surrogates as U+FFFD.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl<'de> Visitor<'de> for Bytes {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+            fn visit_borrowed_bytes<E: de::Error>(
+                self,
+                bytes: &'de [u8],
+            ) -> Result<Self::Value, E> {
+                Ok(Text(String::from_utf8_lossy(bytes)))
+            }
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, text: &str) {
+        assert_eq!(read::<String>(json).unwrap(), text);
+    }
+
+    #[test]
+    fn a_lone_surrogate_reads_as_the_replacement_character() {
+        check(r#""a\ud83db""#, "a\u{fffd}b");
+        check(r#""\uDE00\ud83d""#, "\u{fffd}\u{fffd}");
+        check(r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀");
+    }
+
+    #[test]
+    fn what_only_looks_like_a_surrogate_stays() {
+        check(r#""\ud83d\ude00""#, "😀");
+        check(r#""\\ud83d""#, "\\ud83d");
+        check(r#""\\\\ud83d\\""#, "\\\\ud83d\\");
+    }
+
+    #[test]
+    fn the_text_of_a_value_is_kept() {
+        let text = r#"{"a": 1.0e3, "a":"\ud83d", "b":[ ]}"#;
+        let json = Json::parse(text).unwrap();
+        assert_eq!(json.as_str(), text);
+        assert_eq!(json.object().unwrap().get("a").unwrap().get(), r#""\ud83d""#);
+        assert_eq!(serde_json::to_string(&json).unwrap(), text);
+    }
+
+    #[test]
+    fn a_member_can_change_alone() {
+        let json = Json::parse(r#"{ "a\n":1.0, "b": "\ud83d", "c":[ 1 ] }"#).unwrap();
+        let changed = json.object().unwrap().with("b", &Json::parse("2").unwrap());
+        assert_eq!(changed.as_str(), r#"{"a\n":1.0,"b":2,"c":[ 1 ]}"#);
+    }
+
+    #[test]
+    fn only_one_value_is_json() {
+        assert!(Json::parse("1 2").is_err());
+        assert!(Json::parse("").is_err());
+    }
+}

@@ -1,0 +1,255 @@
+//! Messages: identified, frozen, and kept as they were logged.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::{Json, Object};
+
+/// One message of a log, an inbox or a request.
+///
+/// It keeps its JSON as it is; what code asks of it (id, role, source, blocks) is read once. Cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    json: Json,
+    id: Arc<str>,
+    role: Role,
+    source: Source,
+    blocks: Arc<[Block]>,
+}
+
+/// Who speaks, in the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A prompt, context, or a tool's result.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// Who a message speaks for (contracts §1.3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// Such as `user`, `plugin`, `model`, `tool`, `session-reference`.
+    pub kind: Arc<str>,
+    /// The plugin's name, where the kind is `plugin`.
+    pub plugin: Option<Arc<str>>,
+    /// The whole object, `kind` included.
+    pub facts: Json,
+}
+
+/// One piece of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// Plain text.
+    Text(Arc<str>),
+    /// The model's own thinking.
+    Reasoning(Arc<str>),
+    /// The model asks for a tool.
+    ToolCall(ToolCall),
+    /// What a tool gave.
+    ToolResult(ToolResult),
+    /// Anything else, such as an image.
+    Other(Json),
+}
+
+/// A tool call as the model made it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// Links it to its result.
+    pub id: Arc<str>,
+    /// The tool.
+    pub name: Arc<str>,
+    /// JSON text, as the model wrote it; it may not parse.
+    pub arguments: Arc<str>,
+}
+
+/// What a tool gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// The call that it answers.
+    pub call: Arc<str>,
+    /// What the model reads.
+    pub content: Arc<[Block]>,
+    /// Whether it tells of a failure.
+    pub is_error: bool,
+}
+
+/// Why JSON is no message (contracts §1.3, shape rules).
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("the message {0}")]
+pub struct MessageError(&'static str);
+
+impl Message {
+    /// Reads a logged message.
+    ///
+    /// # Errors
+    /// When it has no id, role, source kind or list of blocks.
+    pub fn parse(json: Json) -> Result<Self, MessageError> {
+        let message = json.object().map_err(|_| MessageError("is not an object"))?;
+        let id: Arc<str> = message.text("id").ok_or(MessageError("has no id"))?;
+        if id.is_empty() {
+            return Err(MessageError("has an empty id"));
+        }
+        let role = match message.text("role").as_deref() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            _ => return Err(MessageError("has a role other than `user` and `assistant`")),
+        };
+        let source = Source::parse(&message)?;
+        let blocks =
+            message.read::<Vec<Json>>("content").ok_or(MessageError("has no list of blocks"))?;
+        let blocks = blocks.into_iter().map(Block::parse).collect();
+        drop(message);
+        Ok(Self { json, id, role, source, blocks })
+    }
+
+    /// A message of the user role: `source` an object with a `kind`, `content` its blocks, each an object.
+    ///
+    /// # Errors
+    /// When a part does not have its shape.
+    pub fn user(id: &str, source: &Json, content: &[Json]) -> Result<Self, MessageError> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            content: &'a [Json],
+            source: &'a Json,
+            role: &'static str,
+            id: &'a str,
+        }
+        Self::written(&Written { content, source, role: "user", id })
+    }
+
+    /// A message of the assistant: `source` an object of kind `model`, `content` its blocks.
+    ///
+    /// # Errors
+    /// When a part does not have its shape.
+    pub fn assistant(id: &str, source: &Json, content: &[Json]) -> Result<Self, MessageError> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            role: &'static str,
+            content: &'a [Json],
+            source: &'a Json,
+            id: &'a str,
+        }
+        Self::written(&Written { role: "assistant", content, source, id })
+    }
+
+    fn written<T: Serialize>(written: &T) -> Result<Self, MessageError> {
+        Self::parse(Json::of(written).map_err(|_| MessageError("cannot be written as JSON"))?)
+    }
+
+    /// The message as it is logged.
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+
+    /// Unique in its session; the same in inbox, log and request.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Who it speaks for.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Its pieces in order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Its text blocks joined by newlines; an empty block still adds its newline.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.blocks.iter().filter_map(Block::text).collect();
+        texts.join("\n")
+    }
+
+    /// The same message with the texts of some blocks changed; everything else stays byte for byte.
+    ///
+    /// # Errors
+    /// When an index is no text block.
+    pub fn with_texts(&self, edits: &[(usize, &str)]) -> Result<Self, MessageError> {
+        let unwritable = |_| MessageError("cannot be written as JSON");
+        let message = self.json.object().map_err(unwritable)?;
+        let mut content: Vec<Json> = message.read("content").unwrap_or_default();
+        for (index, text) in edits {
+            let (Some(block), Some(Block::Text(_))) =
+                (content.get_mut(*index), self.blocks.get(*index))
+            else {
+                return Err(MessageError("has no text block at that index"));
+            };
+            let text = Json::of(text).map_err(unwritable)?;
+            let changed = block.object().map_err(unwritable)?.with("text", &text);
+            *block = changed;
+        }
+        Self::parse(message.with("content", &Json::of(&content).map_err(unwritable)?))
+    }
+}
+
+impl Source {
+    /// Whether the message is the person's own: a prompt or steering.
+    pub fn is_user(&self) -> bool {
+        &*self.kind == "user"
+    }
+
+    /// Whether the message is the checkpoint of a compaction (contracts §3).
+    pub fn is_checkpoint(&self) -> bool {
+        &*self.kind == "plugin" && self.plugin.as_deref() == Some("compact")
+    }
+
+    fn parse(message: &Object<'_>) -> Result<Self, MessageError> {
+        let facts = Json::from(message.get("source").ok_or(MessageError("has no source"))?);
+        let members =
+            facts.object().map_err(|_| MessageError("has a source that is not an object"))?;
+        let kind: Arc<str> =
+            members.text("kind").ok_or(MessageError("has a source without a kind"))?;
+        if kind.is_empty() {
+            return Err(MessageError("has a source with an empty kind"));
+        }
+        let plugin = members.text("plugin");
+        drop(members);
+        Ok(Self { kind, plugin, facts })
+    }
+}
+
+impl Block {
+    /// Reads a logged block; one that has not the shape of its type is [`Block::Other`].
+    pub fn parse(json: Json) -> Self {
+        let known = json.object().ok().and_then(|block| {
+            Some(match &*block.text("type")? {
+                "text" => Self::Text(block.text("text")?),
+                "reasoning" => Self::Reasoning(block.text("text")?),
+                "tool-call" => Self::ToolCall(ToolCall {
+                    id: block.text("id")?,
+                    name: block.text("name")?,
+                    arguments: block.text("arguments")?,
+                }),
+                "tool-result" => Self::ToolResult(ToolResult {
+                    call: block.text("toolCallId")?,
+                    content: block
+                        .read::<Vec<Json>>("content")?
+                        .into_iter()
+                        .map(Self::parse)
+                        .collect(),
+                    is_error: block.read("isError").unwrap_or(false),
+                }),
+                _ => return None,
+            })
+        });
+        known.unwrap_or(Self::Other(json))
+    }
+
+    /// The text, where it is a text block.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
