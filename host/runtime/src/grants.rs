@@ -1,0 +1,81 @@
+//! What a plugin declares and what the operator grants: only what is both runs.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::Limits;
+
+/// Imports that have to be declared and granted. Every other import of the contract needs no grant: it reaches no
+/// further than what the call brought with it.
+pub const GRANTED_IMPORTS: [&str; 1] = ["dsh:session/query"];
+
+/// Kinds of a message's source that no plugin may give its context: they speak for somebody else.
+pub const RESERVED_KINDS: [&str; 3] = ["user", "model", "tool"];
+
+/// What a plugin can do beyond looking at what it is handed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// Interfaces, without version; each one of [`GRANTED_IMPORTS`].
+    pub imports: BTreeSet<String>,
+    /// Kinds that its context messages may carry besides `plugin`; none of [`RESERVED_KINDS`].
+    pub message_kinds: BTreeSet<String>,
+    /// Whether it may change a user's text or leave a user message out.
+    pub rewrite_user: bool,
+}
+
+impl Capabilities {
+    /// What is in both.
+    #[must_use]
+    pub fn and(&self, other: &Capabilities) -> Capabilities {
+        Capabilities {
+            imports: &self.imports & &other.imports,
+            message_kinds: &self.message_kinds & &other.message_kinds,
+            rewrite_user: self.rewrite_user && other.rewrite_user,
+        }
+    }
+}
+
+/// What the operator allows one plugin.
+///
+/// The default grants no capability and caps every limit at its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Grants {
+    /// Of what the plugin declares, what it gets.
+    pub capabilities: Capabilities,
+    /// The most that its manifest can ask for.
+    pub limits: Limits,
+}
+
+impl Grants {
+    /// Grants `capabilities` and caps every limit at its default.
+    #[must_use]
+    pub fn new(capabilities: Capabilities) -> Grants {
+        Grants { capabilities, limits: Limits::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_declared_and_granted_is_there() {
+        let declared = Capabilities {
+            message_kinds: ["a".to_owned(), "b".to_owned()].into(),
+            rewrite_user: true,
+            ..Capabilities::default()
+        };
+        let granted = Capabilities {
+            message_kinds: ["b".to_owned(), "c".to_owned()].into(),
+            ..Capabilities::default()
+        };
+        let both = declared.and(&granted);
+        assert_eq!(both.message_kinds, ["b".to_owned()].into());
+        assert!(!both.rewrite_user);
+    }
+}

@@ -1,0 +1,198 @@
+//! The host: one engine and the clock that its guests are stopped by.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use wasmtime::{Config, Engine, EngineWeak};
+
+use crate::error::LoadError;
+use crate::grants::Grants;
+use crate::load;
+use crate::manifest::Manifest;
+use crate::plugin::Plugin;
+use crate::settings::Settings;
+
+/// How often a busy guest is looked at, and yields to what else the runtime has to do.
+const TICK: Duration = Duration::from_millis(2);
+
+/// Ticks without a call after which the ticker goes to sleep: a second, so that steps in quick succession need not
+/// wake it.
+const IDLE_TICKS: u32 = 500;
+
+/// How a host is made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HostOptions {
+    /// Where compiled code is kept; none to compile anew in each process.
+    ///
+    /// It is created if missing, and can be shared by processes and deleted at any time. Whoever can write to it
+    /// can run code in this process: it needs the permissions of a program's own folder. Takes the feature `cache`.
+    pub cache_dir: Option<PathBuf>,
+    /// Bytes of stack for each call into a guest; 512 KiB. One for all plugins of a host, as it is the engine's.
+    pub stack_bytes: usize,
+    /// Whether guests' memory accesses are checked by the processor, with a handler for its fault signals; true.
+    ///
+    /// The handler is the engine's, serves faults in guest code alone and passes on every other. Without it no
+    /// signal handler is installed, and guests take about twice as long where they touch memory.
+    pub fault_signals: bool,
+}
+
+impl Default for HostOptions {
+    fn default() -> HostOptions {
+        HostOptions { cache_dir: None, stack_bytes: 512 << 10, fault_signals: true }
+    }
+}
+
+/// Loads plugins. Cheap to clone; its thread ends with the last clone and the last plugin.
+#[derive(Clone)]
+pub struct PluginHost(Arc<Shared>);
+
+/// What every plugin of a host shares.
+pub(crate) struct Shared {
+    pub(crate) engine: Engine,
+    pub(crate) ticker: Ticker,
+    pub(crate) stack_bytes: usize,
+}
+
+impl PluginHost {
+    /// Makes an engine and starts its ticker, a thread that sleeps while no call runs.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Engine`], for a cache directory that cannot be made or a stack that is too small.
+    pub fn new(options: HostOptions) -> Result<PluginHost, LoadError> {
+        let broken = |err: wasmtime::Error| LoadError::Engine { reason: format!("{err:#}") };
+        let mut config = Config::new();
+        config.epoch_interruption(true);
+        config.max_wasm_stack(options.stack_bytes);
+        // What the guest may use, and as much as the host's own frames ever take on top of it.
+        config.async_stack_size(options.stack_bytes.saturating_add(1 << 20));
+        config.signals_based_traps(options.fault_signals);
+        cache(&mut config, &options).map_err(broken)?;
+        let engine = Engine::new(&config).map_err(broken)?;
+        let ticker = Ticker::start(engine.weak())
+            .map_err(|err| LoadError::Engine { reason: err.to_string() })?;
+        Ok(PluginHost(Arc::new(Shared { engine, ticker, stack_bytes: options.stack_bytes })))
+    }
+
+    /// Compiles, links, checks and once instantiates a component.
+    ///
+    /// It is linked with what `manifest` declares and `grants` grants, and nothing else. Compiling runs on the
+    /// runtime's blocking threads.
+    ///
+    /// # Errors
+    ///
+    /// Each way in which a plugin does not fit is a [`LoadError`] of its own, which says what to do.
+    pub async fn load(
+        &self,
+        manifest: Manifest,
+        wasm: &[u8],
+        settings: Settings,
+        grants: &Grants,
+    ) -> Result<Plugin, LoadError> {
+        load::load(self.0.clone(), manifest, wasm, settings, grants).await
+    }
+}
+
+impl std::fmt::Debug for PluginHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PluginHost").finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "cache")]
+fn cache(config: &mut Config, options: &HostOptions) -> wasmtime::Result<()> {
+    let Some(directory) = &options.cache_dir else { return Ok(()) };
+    let mut cache = wasmtime::CacheConfig::new();
+    cache.with_directory(directory);
+    config.cache(Some(wasmtime::Cache::new(cache)?));
+    Ok(())
+}
+
+#[cfg(not(feature = "cache"))]
+fn cache(_config: &mut Config, options: &HostOptions) -> wasmtime::Result<()> {
+    match options.cache_dir {
+        None => Ok(()),
+        Some(_) => Err(wasmtime::Error::msg("`cache_dir` is set, and the feature `cache` is off")),
+    }
+}
+
+/// The thread that moves an engine's epoch on while calls run.
+pub(crate) struct Ticker(Arc<Clock>);
+
+struct Clock {
+    face: Mutex<Face>,
+    wake: Condvar,
+}
+
+struct Face {
+    calls: usize,
+    asleep: bool,
+    over: bool,
+}
+
+impl Clock {
+    fn face(&self) -> MutexGuard<'_, Face> {
+        self.face.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ticks until it is over. Holds the engine weakly, as the engine's owner ends the thread.
+    fn run(&self, engine: &EngineWeak) {
+        let mut idle = 0;
+        let mut face = self.face();
+        while !face.over {
+            idle = if face.calls > 0 { 0 } else { idle + 1 };
+            face = if idle > IDLE_TICKS {
+                face.asleep = true;
+                let mut woken = self.wake.wait(face).unwrap_or_else(PoisonError::into_inner);
+                woken.asleep = false;
+                woken
+            } else {
+                let waited = self.wake.wait_timeout(face, TICK);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            };
+            match engine.upgrade() {
+                Some(engine) => engine.increment_epoch(),
+                None => return,
+            }
+        }
+    }
+}
+
+impl Ticker {
+    fn start(engine: EngineWeak) -> std::io::Result<Ticker> {
+        let face = Mutex::new(Face { calls: 0, asleep: false, over: false });
+        let clock = Arc::new(Clock { face, wake: Condvar::new() });
+        let running = clock.clone();
+        let thread = std::thread::Builder::new().name("plugin-ticker".to_owned());
+        thread.spawn(move || running.run(&engine))?;
+        Ok(Ticker(clock))
+    }
+
+    /// Keeps it ticking until the value is dropped.
+    pub(crate) fn hold(&self) -> Ticking<'_> {
+        let mut face = self.0.face();
+        face.calls += 1;
+        if face.asleep {
+            self.0.wake.notify_one();
+        }
+        Ticking(&self.0)
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.0.face().over = true;
+        self.0.wake.notify_one();
+    }
+}
+
+/// A call is running.
+pub(crate) struct Ticking<'a>(&'a Clock);
+
+impl Drop for Ticking<'_> {
+    fn drop(&mut self) {
+        self.0.face().calls -= 1;
+    }
+}

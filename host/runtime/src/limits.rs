@@ -1,0 +1,172 @@
+//! What one call of a plugin may use up.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Limits of one call of one plugin. The default is what is in force where nobody says otherwise.
+///
+/// A manifest may want more or less, the operator's grant caps it; every figure holds for a whole call of one
+/// export, counted anew for each link of a chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of linear memory, of all memories of the instance together.
+    pub memory_bytes: u64,
+    /// Elements of all tables of the instance together.
+    pub table_elements: u64,
+    /// Milliseconds of the thread's CPU time inside the guest.
+    ///
+    /// Waiting, time inside imports that wait and a busy machine cost nothing. What the host does at once on the
+    /// guest's behalf, such as copying a text to it, is the guest's own time.
+    pub cpu_ms: u64,
+    /// Milliseconds on the clock, without those spent in the rest of a chain.
+    pub wall_ms: u64,
+    /// Calls of imports.
+    pub host_calls: u64,
+    /// Bytes that the guest hands to the host, as arguments of imports and as the result.
+    pub output_bytes: u64,
+    /// Bytes of log entries that are kept. What is more is dropped and said so; the call goes on.
+    pub log_bytes: u64,
+    /// Messages, steps and surfaces that the guest holds at one time.
+    pub handles: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            memory_bytes: 64 << 20,
+            // A JavaScript engine needs about ten thousand.
+            table_elements: 100_000,
+            cpu_ms: 250,
+            wall_ms: 10_000,
+            host_calls: 10_000,
+            output_bytes: 8 << 20,
+            log_bytes: 64 << 10,
+            handles: 4096,
+        }
+    }
+}
+
+impl Limits {
+    /// The smaller of both, figure by figure.
+    #[must_use]
+    pub fn capped_by(&self, cap: &Limits) -> Limits {
+        Limits {
+            memory_bytes: self.memory_bytes.min(cap.memory_bytes),
+            table_elements: self.table_elements.min(cap.table_elements),
+            cpu_ms: self.cpu_ms.min(cap.cpu_ms),
+            wall_ms: self.wall_ms.min(cap.wall_ms),
+            host_calls: self.host_calls.min(cap.host_calls),
+            output_bytes: self.output_bytes.min(cap.output_bytes),
+            log_bytes: self.log_bytes.min(cap.log_bytes),
+            handles: self.handles.min(cap.handles),
+        }
+    }
+}
+
+/// Which limit a call ran into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// [`Limits::memory_bytes`].
+    Memory,
+    /// [`Limits::table_elements`].
+    Table,
+    /// [`Limits::cpu_ms`].
+    Cpu,
+    /// [`Limits::wall_ms`].
+    Wall,
+    /// [`Limits::host_calls`].
+    HostCalls,
+    /// [`Limits::output_bytes`].
+    Output,
+    /// [`Limits::handles`].
+    Handles,
+    /// [`HostOptions::stack_bytes`](crate::HostOptions::stack_bytes).
+    Stack,
+}
+
+impl Limit {
+    /// The key under `[limits]` in a manifest; none for the stack, which is one for all plugins of a host.
+    #[must_use]
+    pub fn key(self) -> Option<&'static str> {
+        match self {
+            Limit::Memory => Some("memory-bytes"),
+            Limit::Table => Some("table-elements"),
+            Limit::Cpu => Some("cpu-ms"),
+            Limit::Wall => Some("wall-ms"),
+            Limit::HostCalls => Some("host-calls"),
+            Limit::Output => Some("output-bytes"),
+            Limit::Handles => Some("handles"),
+            Limit::Stack => None,
+        }
+    }
+
+    fn noun(self) -> &'static str {
+        match self {
+            Limit::Memory => "bytes of memory",
+            Limit::Table => "table elements",
+            Limit::Cpu => "ms of CPU time",
+            Limit::Wall => "ms on the clock",
+            Limit::HostCalls => "calls of imports",
+            Limit::Output => "bytes handed to the host",
+            Limit::Handles => "live handles",
+            Limit::Stack => "bytes of stack",
+        }
+    }
+}
+
+/// A limit that was run into: which, with what figure, and how to raise it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub struct Breach {
+    /// Which limit.
+    pub limit: Limit,
+    /// What the guest wanted or had used, in the limit's unit; none where the engine does not say.
+    pub figure: Option<u64>,
+    /// What it may have.
+    pub allowed: u64,
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Breach { limit, figure, allowed } = self;
+        match figure {
+            Some(figure) => write!(f, "{figure} {} where {allowed} are allowed", limit.noun())?,
+            None => write!(f, "more than {allowed} {}", limit.noun())?,
+        }
+        match limit.key() {
+            Some(key) => {
+                write!(
+                    f,
+                    " (raise `{key}` under [limits] of the plugin's manifest and of its grant)"
+                )
+            }
+            None => f.write_str(" (raise the host's option `stack_bytes`)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smaller_figure_of_manifest_and_grant_holds() {
+        let wanted = Limits { cpu_ms: 900, handles: 3, ..Limits::default() };
+        let cap = Limits { cpu_ms: 500, ..Limits::default() };
+        let held = wanted.capped_by(&cap);
+        assert_eq!((held.cpu_ms, held.handles), (500, 3));
+    }
+
+    #[test]
+    fn a_breach_says_figure_limit_and_way_out() {
+        let breach = Breach { limit: Limit::Cpu, figure: Some(251), allowed: 250 };
+        assert_eq!(
+            breach.to_string(),
+            "251 ms of CPU time where 250 are allowed (raise `cpu-ms` under [limits] of the plugin's manifest and of its grant)"
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! From bytes to a plugin: everything that can fail early fails here, by name.
+
+use std::sync::Arc;
+
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+
+use crate::bindings::{agent, plugin, session};
+use crate::error::{Cause, LoadError};
+use crate::grants::{GRANTED_IMPORTS, Grants};
+use crate::host::Shared;
+use crate::manifest::Manifest;
+use crate::plugin::{Loaded, Plugin, Terms, run};
+use crate::seam::{self, Misfit, NAMES, Seams, VERSION};
+use crate::session::Asker;
+use crate::settings::Settings;
+use crate::state::State;
+
+/// Interfaces that every component can import.
+const FREE_IMPORTS: [&str; 5] = [
+    "dsh:plugin/config",
+    "dsh:plugin/log",
+    "dsh:session/types",
+    "dsh:agent/messages",
+    "dsh:agent/pre-step",
+];
+
+pub(crate) async fn load(
+    host: Arc<Shared>,
+    manifest: Manifest,
+    wasm: &[u8],
+    settings: Settings,
+    grants: &Grants,
+) -> Result<Plugin, LoadError> {
+    let settings = settings.clone().checked(&manifest)?;
+    let terms = Terms {
+        capabilities: Arc::new(manifest.declares.and(&grants.capabilities)),
+        limits: Arc::new(manifest.limits.capped_by(&grants.limits)),
+        settings: settings.into(),
+    };
+    let component = compile(&host, &manifest, wasm).await?;
+    check_names(&host, &manifest, &component, grants)?;
+    let pre = link(&host, &manifest, &component, &terms)?;
+    let seams = Seams::find(&pre).map_err(|misfit| mismatch(&manifest, misfit))?;
+    let seams = Arc::new(seams);
+    if seams.present().next().is_none() {
+        return Err(no_seam(&host, &manifest, &component));
+    }
+    try_once(&host, &manifest, &pre, &seams, &terms).await?;
+    Ok(Plugin::new(Loaded { manifest, host, pre, seams, terms }))
+}
+
+/// Compiles on a blocking thread: it takes 20 ms for a small component, and seconds for a language's engine.
+async fn compile(
+    host: &Arc<Shared>,
+    manifest: &Manifest,
+    wasm: &[u8],
+) -> Result<Component, LoadError> {
+    let plugin = || manifest.id.clone();
+    let found = match wasm.first_chunk() {
+        Some(b"\0asm\x01\0\0\0") => Some("a core WebAssembly module"),
+        Some([b'\0', b'a', b's', b'm', _, _, 1, 0]) => None,
+        _ => Some("no WebAssembly at all"),
+    };
+    if let Some(found) = found {
+        return Err(LoadError::NotAComponent { plugin: plugin(), found });
+    }
+    let (engine, wasm) = (host.engine.clone(), wasm.to_vec());
+    let compiled = tokio::task::spawn_blocking(move || Component::from_binary(&engine, &wasm));
+    match compiled.await {
+        Ok(Ok(component)) => Ok(component),
+        Ok(Err(err)) => Err(LoadError::Compile { plugin: plugin(), reason: format!("{err:#}") }),
+        Err(err) => Err(LoadError::Compile { plugin: plugin(), reason: err.to_string() }),
+    }
+}
+
+/// Checks each import, and each export that has a seam's name, before linking: a name says more than a linker.
+fn check_names(
+    host: &Shared,
+    manifest: &Manifest,
+    component: &Component,
+    grants: &Grants,
+) -> Result<(), LoadError> {
+    let plugin = || manifest.id.clone();
+    let version = |interface: &str, wanted: &str| {
+        let interface = interface.to_owned();
+        let wanted = wanted.to_owned();
+        LoadError::Version { plugin: plugin(), interface, wanted, offered: VERSION }
+    };
+    for (name, _) in component.component_type().imports(&host.engine) {
+        let (interface, wanted) = name.split_once('@').unwrap_or((name, ""));
+        let gated = GRANTED_IMPORTS.contains(&interface);
+        if interface.starts_with("wasi:") {
+            return Err(LoadError::Wasi { plugin: plugin(), interface: name.to_owned() });
+        } else if !gated && !FREE_IMPORTS.contains(&interface) {
+            return Err(LoadError::UnknownImport { plugin: plugin(), import: name.to_owned() });
+        } else if !fits(wanted) {
+            return Err(version(interface, wanted));
+        } else if gated && !manifest.declares.imports.contains(interface) {
+            return Err(LoadError::NotDeclared { plugin: plugin(), interface: name.to_owned() });
+        } else if gated && !grants.capabilities.imports.contains(interface) {
+            return Err(LoadError::NotGranted { plugin: plugin(), interface: name.to_owned() });
+        }
+    }
+    for name in seam::exports(&host.engine, component) {
+        let (interface, wanted) = name.split_once('@').unwrap_or((&name, ""));
+        // Passing over it would be a plugin that silently does not run.
+        if NAMES.contains(&interface) && !fits(wanted) {
+            return Err(version(interface, wanted));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a version links with this host's: before 1.0, one that differs in its last figure at most.
+fn fits(wanted: &str) -> bool {
+    let line = |version: &str| version.rsplit_once('.').map(|(line, _)| line.to_owned());
+    line(wanted) == line(VERSION)
+}
+
+/// Links what is free, and of the rest what is both declared and granted.
+fn link(
+    host: &Shared,
+    manifest: &Manifest,
+    component: &Component,
+    terms: &Terms,
+) -> Result<InstancePre<State>, LoadError> {
+    let mut linker = Linker::new(&host.engine);
+    let fill = |linker: &mut Linker<State>| {
+        session::types::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        plugin::config::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        plugin::log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        agent::messages::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        agent::pre_step::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        if terms.capabilities.imports.contains("dsh:session/query") {
+            session::query::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        }
+        Ok(())
+    };
+    let linked = fill(&mut linker).and_then(|()| linker.instantiate_pre(component));
+    linked.map_err(|err| {
+        let reason = format!("{err:#}");
+        // The engine's sentence names it; which of the names it is, is ours to find.
+        let named = FREE_IMPORTS.iter().chain(&GRANTED_IMPORTS);
+        let named = named.copied().find(|interface| reason.contains(interface));
+        let interface = format!("{}@{VERSION}", named.unwrap_or("its imports"));
+        LoadError::Mismatch { plugin: manifest.id.clone(), interface, reason }
+    })
+}
+
+/// Instantiates once, with every limit in force: only then the types of exports show.
+async fn try_once(
+    host: &Shared,
+    manifest: &Manifest,
+    pre: &InstancePre<State>,
+    seams: &Arc<Seams>,
+    terms: &Terms,
+) -> Result<(), LoadError> {
+    let asker = Asker { plugin: manifest.id.clone(), session: None };
+    let state = terms.state(asker, host.stack_bytes);
+    let seams = seams.clone();
+    let (started, _store) = run(host, pre, state, |store, instance| {
+        Box::pin(async move { Ok(seams.check(store, &instance)) })
+    })
+    .await;
+    match started {
+        Ok(checked) => checked.map_err(|misfit| mismatch(manifest, misfit)),
+        Err(cause) => Err(not_started(manifest, cause)),
+    }
+}
+
+fn not_started(manifest: &Manifest, cause: Cause) -> LoadError {
+    LoadError::Start { plugin: manifest.id.clone(), cause }
+}
+
+fn mismatch(manifest: &Manifest, misfit: Misfit) -> LoadError {
+    LoadError::Mismatch {
+        plugin: manifest.id.clone(),
+        interface: format!("{}@{VERSION}", misfit.interface),
+        reason: format!("{:#}", misfit.reason),
+    }
+}
+
+fn no_seam(host: &Shared, manifest: &Manifest, component: &Component) -> LoadError {
+    let exports = seam::exports(&host.engine, component);
+    let exports = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+    LoadError::NoSeam { plugin: manifest.id.clone(), exports }
+}

@@ -1,0 +1,40 @@
+//! Where plugins' log entries go.
+
+/// Takes what plugins log. It is never model-visible.
+///
+/// Called in the middle of a plugin's call and on its time, so it should hand the entry on and return.
+pub trait Log: Send + Sync {
+    /// Takes one entry.
+    fn write(&self, entry: &LogEntry<'_>);
+}
+
+/// One entry of a plugin's log. Its text is the plugin's own, control characters included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEntry<'a> {
+    /// The plugin's id.
+    pub plugin: &'a str,
+    /// The session on whose behalf the call runs; none for calls that belong to none.
+    pub session: Option<&'a str>,
+    /// How much it matters.
+    pub level: Level,
+    /// What it says.
+    pub text: &'a str,
+}
+
+/// How much a log entry matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// For the plugin's author.
+    Debug,
+    /// Worth knowing.
+    Info,
+    /// Something is off.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+/// Drops every entry.
+impl Log for () {
+    fn write(&self, _entry: &LogEntry<'_>) {}
+}

@@ -1,0 +1,186 @@
+//! `plugin.toml`: who a plugin is and what it asks for.
+
+use serde::Deserialize;
+
+use crate::grants::{Capabilities, GRANTED_IMPORTS, RESERVED_KINDS};
+use crate::limits::Limits;
+
+/// A plugin's manifest, checked.
+///
+/// ```toml
+/// id = "session-reference"
+/// version = "0.1.0"
+///
+/// [declares]
+/// imports = ["dsh:session/query"]
+/// message-kinds = ["session-reference"]
+/// rewrite-user = true
+///
+/// [limits]
+/// cpu-ms = 100
+///
+/// # The settings' JSON Schema, written as TOML.
+/// [settings]
+/// type = "object"
+/// additionalProperties = false
+/// properties.maxReferences = { type = "integer", minimum = 1, maximum = 3 }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Manifest {
+    /// Names the plugin in logs, in sources of its messages and in every error.
+    pub id: String,
+    /// The plugin's own version, as its author writes it.
+    pub version: String,
+    /// What it asks to be able to do.
+    pub declares: Capabilities,
+    /// What it needs for one call, where the default does not fit.
+    pub limits: Limits,
+    /// The JSON Schema that its settings have to match; none where it takes anything.
+    pub settings: Option<serde_json::Value>,
+}
+
+/// Why a manifest was refused. The plugin's author has to act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// The text is not the TOML that a manifest is; says the line.
+    #[error("not a plugin manifest: {reason}")]
+    Malformed {
+        /// What the parser found, and where.
+        reason: String,
+    },
+    /// The id cannot be a plugin's.
+    #[error("the plugin id {id:?} {reason}")]
+    Id {
+        /// The id as given.
+        id: String,
+        /// Completes the sentence "the id ...".
+        reason: &'static str,
+    },
+    /// It declares an import that this host has no grant for.
+    #[error("{plugin}: declares the import {import:?}; what can be declared is {}", GRANTED_IMPORTS.join(", "))]
+    UnknownImport {
+        /// The plugin's id.
+        plugin: String,
+        /// The import as declared.
+        import: String,
+    },
+    /// It declares a message kind that no plugin can have.
+    #[error("{plugin}: declares the message kind {kind:?}, which speaks for somebody else")]
+    ReservedKind {
+        /// The plugin's id.
+        plugin: String,
+        /// The kind as declared.
+        kind: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Text {
+    id: String,
+    version: String,
+    #[serde(default)]
+    declares: Capabilities,
+    #[serde(default)]
+    limits: Limits,
+    settings: Option<serde_json::Value>,
+}
+
+impl Manifest {
+    /// Reads and checks the text of a `plugin.toml`.
+    ///
+    /// # Errors
+    ///
+    /// An unknown key, a missing `id` or `version`, an id that belongs to somebody else, an import or a message
+    /// kind that cannot be granted.
+    pub fn parse(text: &str) -> Result<Manifest, ManifestError> {
+        let Text { id, version, declares, limits, settings } = toml::from_str(text)
+            .map_err(|err| ManifestError::Malformed { reason: err.to_string() })?;
+        if let Some(reason) = fault_of_id(&id) {
+            return Err(ManifestError::Id { id, reason });
+        }
+        let known = |import: &&String| !GRANTED_IMPORTS.contains(&import.as_str());
+        if let Some(import) = declares.imports.iter().find(known) {
+            return Err(ManifestError::UnknownImport { plugin: id, import: import.clone() });
+        }
+        let reserved = |kind: &&String| RESERVED_KINDS.contains(&kind.as_str());
+        if let Some(kind) = declares.message_kinds.iter().find(reserved) {
+            return Err(ManifestError::ReservedKind { plugin: id, kind: kind.clone() });
+        }
+        Ok(Manifest { id, version, declares, limits, settings })
+    }
+}
+
+/// Completes "the id ..." for an id that no plugin can have.
+fn fault_of_id(id: &str) -> Option<&'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@".contains(c);
+    if id.is_empty() || id.len() > 128 || !id.chars().all(plain) {
+        return Some("must be 1 to 128 letters, digits and characters of -_./@");
+    }
+    // The client takes messages of these for its own, a checkpoint's among them.
+    if id == "compact" || id.starts_with("@deepseek-ai/") {
+        return Some("belongs to the harness itself");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        Manifest::parse(text).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn a_full_manifest_is_read() {
+        let manifest = Manifest::parse(
+            r#"
+            id = "session-reference"
+            version = "0.1.0"
+            [declares]
+            imports = ["dsh:session/query"]
+            message-kinds = ["session-reference"]
+            rewrite-user = true
+            [limits]
+            cpu-ms = 100
+            [settings]
+            type = "object"
+            properties.maxReferences = { type = "integer", minimum = 1 }
+            "#,
+        )
+        .expect("reads");
+        assert_eq!(manifest.id, "session-reference");
+        assert!(manifest.declares.rewrite_user);
+        assert_eq!(manifest.limits, Limits { cpu_ms: 100, ..Limits::default() });
+        let schema = manifest.settings.expect("a schema");
+        assert_eq!(schema["properties"]["maxReferences"]["minimum"], 1);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_line() {
+        let said = refusal("id = \"a\"\nversion = \"1\"\nnetwork = true\n");
+        assert!(said.contains("line 3") && said.contains("network"), "{said}");
+        let said = refusal("id = \"a\"\nversion = \"1\"\n[limits]\ncpu = 1\n");
+        assert!(said.contains("line 4") && said.contains("cpu"), "{said}");
+    }
+
+    #[test]
+    fn ids_of_the_harness_are_refused() {
+        for id in ["compact", "@deepseek-ai/dsh", "", "a b", "a\\u0007"] {
+            let said = refusal(&format!("id = \"{id}\"\nversion = \"1\"\n"));
+            assert!(said.starts_with("the plugin id"), "{id:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_granted_cannot_be_declared() {
+        let base = "id = \"a\"\nversion = \"1\"\n[declares]\n";
+        let said = refusal(&format!("{base}imports = [\"wasi:cli/stdout\"]\n"));
+        assert!(said.contains("wasi:cli/stdout"), "{said}");
+        let said = refusal(&format!("{base}message-kinds = [\"user\"]\n"));
+        assert!(said.contains("\"user\""), "{said}");
+    }
+}

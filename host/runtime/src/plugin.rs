@@ -1,0 +1,163 @@
+//! A loaded plugin, and how one call of it runs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wasmtime::component::{Instance, InstancePre, ResourceTable};
+use wasmtime::{Store, UpdateDeadline};
+
+use crate::budget::{Meter, Metered};
+use crate::chain::BoxFuture;
+use crate::error::{CallError, Cause};
+use crate::grants::Capabilities;
+use crate::host::Shared;
+use crate::limits::Limits;
+use crate::manifest::Manifest;
+use crate::seam::{Seam, Seams};
+use crate::services::Services;
+use crate::session::Asker;
+use crate::state::{State, Used};
+
+/// A plugin that is compiled, linked and checked. Cheap to clone; every call runs in a fresh instance.
+#[derive(Clone)]
+pub struct Plugin(Arc<Loaded>);
+
+pub(crate) struct Loaded {
+    pub(crate) manifest: Manifest,
+    pub(crate) host: Arc<Shared>,
+    pub(crate) pre: InstancePre<State>,
+    pub(crate) seams: Arc<Seams>,
+    pub(crate) terms: Terms,
+}
+
+/// What a plugin may do, use up and is set to. Cheap to clone: every store has its own.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    pub(crate) capabilities: Arc<Capabilities>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) settings: Arc<str>,
+}
+
+impl Plugin {
+    pub(crate) fn new(loaded: Loaded) -> Plugin {
+        Plugin(Arc::new(loaded))
+    }
+
+    /// The id in its manifest.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.0.manifest.id
+    }
+
+    /// Its manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    /// What it can do: declared and granted.
+    #[must_use]
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.0.terms.capabilities
+    }
+
+    /// The limits of each call: wanted, capped by the grant.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.0.terms.limits
+    }
+
+    /// Whether it stands in `seam`.
+    #[must_use]
+    pub fn has(&self, seam: Seam) -> bool {
+        self.0.seams.present().any(|present| present == seam)
+    }
+
+    pub(crate) fn seams(&self) -> &Seams {
+        &self.0.seams
+    }
+
+    pub(crate) fn error(&self, export: &'static str, cause: Cause) -> CallError {
+        CallError { plugin: self.id().to_owned(), export, cause }
+    }
+
+    /// The state of a call on behalf of `session`.
+    pub(crate) fn state(&self, services: &Services, session: Option<&str>) -> State {
+        let asker = Asker { plugin: self.id().to_owned(), session: session.map(str::to_owned) };
+        let stack_bytes = self.0.host.stack_bytes;
+        State { services: Some(services.clone()), ..self.0.terms.state(asker, stack_bytes) }
+    }
+
+    /// Instantiates and calls. The store comes back for what is in it; no instance in it is entered again.
+    pub(crate) async fn run<R, F>(&self, state: State, work: F) -> (Result<R, Cause>, Store<State>)
+    where
+        F: for<'a> FnOnce(&'a mut Store<State>, Instance) -> BoxFuture<'a, wasmtime::Result<R>>
+            + Send,
+        R: Send,
+    {
+        run(&self.0.host, &self.0.pre, state, work).await
+    }
+}
+
+impl Terms {
+    /// The state of a call that nothing is lent to.
+    pub(crate) fn state(&self, asker: Asker, stack_bytes: usize) -> State {
+        let Terms { capabilities, limits, settings } = self.clone();
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        State {
+            services: None,
+            asker,
+            capabilities,
+            settings,
+            stack_bytes,
+            meter: Meter::new(&limits),
+            limits,
+            table,
+            link: None,
+            last_words: None,
+            used: Used::default(),
+        }
+    }
+}
+
+/// Makes a store with every limit in force, instantiates in it and calls.
+pub(crate) async fn run<R, F>(
+    host: &Shared,
+    pre: &InstancePre<State>,
+    state: State,
+    work: F,
+) -> (Result<R, Cause>, Store<State>)
+where
+    F: for<'a> FnOnce(&'a mut Store<State>, Instance) -> BoxFuture<'a, wasmtime::Result<R>> + Send,
+    R: Send,
+{
+    let _ticking = host.ticker.hold();
+    let meter = state.meter.clone();
+    let mut store = Store::new(&host.engine, state);
+    store.limiter(|state| state);
+    let output = store.data().limits.output_bytes;
+    store.set_hostcall_fuel(usize::try_from(output).unwrap_or(usize::MAX));
+    store.set_epoch_deadline(1);
+    let clock = meter.clone();
+    store.epoch_deadline_callback(move |_| {
+        clock.alarm()?;
+        Ok(UpdateDeadline::Yield(1))
+    });
+    let call = async {
+        let instance = pre.instantiate_async(&mut store).await?;
+        work(&mut store, instance).await
+    };
+    let result = Metered::new(meter, call).await;
+    let result = result.map_err(|err| Cause::of(&err, store.data()));
+    (result, store)
+}
+
+impl fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plugin")
+            .field("id", &self.id())
+            .field("version", &self.0.manifest.version)
+            .finish_non_exhaustive()
+    }
+}
