@@ -55,6 +55,13 @@ impl Json {
     }
 }
 
+impl Json {
+    /// Takes text that this crate has just written, or that serde_json has just read, as one value.
+    pub(crate) fn from_trusted(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+}
+
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -134,6 +141,27 @@ fn surrogate(bytes: &[u8], start: usize) -> Option<u16> {
     (0xd800..=0xdfff).contains(&unit).then_some(unit)
 }
 
+/// Whether the value is a JSON string.
+pub(crate) fn is_string(raw: &RawValue) -> bool {
+    raw.get().starts_with('"')
+}
+
+/// Whether the value is a JSON number.
+pub(crate) fn is_number(raw: &RawValue) -> bool {
+    raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+/// A JSON string's text, lone surrogates as U+FFFD; none where the value is no string.
+pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    if !is_string(raw) {
+        return None;
+    }
+    if memchr::memchr(b'\\', raw.get().as_bytes()).is_none() {
+        return raw.get().strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed);
+    }
+    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|Text(text)| text)
+}
+
 /// The members of a JSON object, in order, each value as its text.
 #[derive(Debug, Default)]
 pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -151,19 +179,45 @@ impl<'a> Object<'a> {
 
     /// The value of `key` as text, lone surrogates as U+FFFD; none where it is no string.
     pub fn text(&self, key: &str) -> Option<Arc<str>> {
-        self.read::<Box<str>>(key).map(Arc::from)
+        text(self.get(key)?).map(|text| Arc::from(&*text))
     }
 
-    /// The object with another value for `key`; every other member keeps its place and its value's bytes.
+    /// The items of the list `key`, each as it was written; none where it is no list.
+    pub fn list(&self, key: &str) -> Option<Vec<Json>> {
+        serde_json::from_str(self.get(key)?.get()).ok()
+    }
+
+    /// The object with `value` for `key`, at the end where it had none; every other member keeps its place and its
+    /// value's bytes.
     pub fn with(&self, key: &str, value: &Json) -> Json {
+        let added = self.get(key).is_none().then_some((key, value.as_str()));
+        let kept = self
+            .iter()
+            .map(|(name, old)| (name, if name == key { value.as_str() } else { old.get() }));
         let mut text = String::from("{");
-        for (name, old) in self.iter() {
+        for (name, value) in kept.chain(added) {
             let comma = if text.len() == 1 { "" } else { "," };
-            let value = if name == key { value.as_str() } else { old.get() };
             text.extend([comma, &serde_json::Value::from(name).to_string(), ":", value]);
         }
         text.push('}');
         Json(text.into())
+    }
+
+    /// The object without the members of these names; none where nothing is left.
+    pub fn without(&self, names: &[&str]) -> Option<Json> {
+        let mut text = String::from("{");
+        for (name, value) in self.iter().filter(|(name, _)| !names.contains(name)) {
+            let comma = if text.len() == 1 { "" } else { "," };
+            text.extend([comma, &serde_json::Value::from(name).to_string(), ":", value.get()]);
+        }
+        text.push('}');
+        (text.len() > 2).then(|| Json(text.into()))
+    }
+
+    /// Whether it has every `required` member and, besides them, none but `optional` ones.
+    pub fn has_only(&self, required: &[&str], optional: &[&str]) -> bool {
+        required.iter().all(|name| self.get(name).is_some())
+            && self.iter().all(|(name, _)| required.contains(&name) || optional.contains(&name))
     }
 
     /// Every member in order, repeated keys included.
@@ -193,7 +247,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
 }
 
 /// A JSON string as UTF-8, lone surrogates as U+FFFD.
-struct Text<'a>(Cow<'a, str>);
+pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -260,6 +314,8 @@ mod tests {
         let json = Json::parse(r#"{ "a\n":1.0, "b": "\ud83d", "c":[ 1 ] }"#).unwrap();
         let changed = json.object().unwrap().with("b", &Json::parse("2").unwrap());
         assert_eq!(changed.as_str(), r#"{"a\n":1.0,"b":2,"c":[ 1 ]}"#);
+        let more = changed.object().unwrap().with("d", &Json::parse("3").unwrap());
+        assert_eq!(more.as_str(), r#"{"a\n":1.0,"b":2,"c":[ 1 ],"d":3}"#);
     }
 
     #[test]

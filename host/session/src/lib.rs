@@ -1,19 +1,47 @@
 //! Session logs as dsh keeps them: read, written, folded and queried.
 //!
-//! The data's way through this crate: a line of a file becomes an [`Event`], events fold into a surface, and the
+//! The data's way through this crate: a line of a file becomes an [`Event`], events fold into a [`Surface`], and the
 //! [`Message`]s of a surface are what a model sees next. Nothing here knows about WebAssembly or about a loop.
 
+mod chain;
+mod envelope;
+mod equal;
 mod event;
+mod fold;
+mod frames;
 mod header;
 mod id;
 mod json;
+mod legacy;
+mod log;
 mod message;
+mod number;
+mod packed;
+mod path;
+mod repair;
+mod replay;
+mod row;
+mod scan;
+mod shape;
+mod surface;
+mod title;
+mod vocabulary;
 
+pub use envelope::EventError;
 pub use event::{Draft, Event, SurfaceOp};
-pub use header::Header;
+pub use fold::Fold;
+pub use frames::FrameError;
+pub use header::{Header, HeaderError};
 pub use id::SessionId;
 pub use json::{Json, Object};
+pub use legacy::LegacyError;
 pub use message::{Block, Message, MessageError, Role, Source, ToolCall, ToolResult};
+pub use path::{Encoding, decode_segment, encode_segment, log_path, project_key};
+pub use replay::Replay;
+pub use row::RowError;
+pub use scan::{LogError, Place};
+pub use surface::{Node, NodeRole, Replacement, Surface, SurfaceError};
+pub use title::{Title, TitleError, TitleSource, fallback_title, normalize_title};
 
 /// Largest integer that JavaScript holds exactly; every number in a log stays within it.
 pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;

@@ -77,9 +77,9 @@ pub struct ToolResult {
 }
 
 /// Why JSON is no message (contracts §1.3, shape rules).
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the message {0}")]
-pub struct MessageError(&'static str);
+pub struct MessageError(pub(crate) &'static str);
 
 impl Message {
     /// Reads a logged message.
@@ -98,8 +98,7 @@ impl Message {
             _ => return Err(MessageError("has a role other than `user` and `assistant`")),
         };
         let source = Source::parse(&message)?;
-        let blocks =
-            message.read::<Vec<Json>>("content").ok_or(MessageError("has no list of blocks"))?;
+        let blocks = message.list("content").ok_or(MessageError("has no list of blocks"))?;
         let blocks = blocks.into_iter().map(Block::parse).collect();
         drop(message);
         Ok(Self { json, id, role, source, blocks })
@@ -177,7 +176,7 @@ impl Message {
     pub fn with_texts(&self, edits: &[(usize, &str)]) -> Result<Self, MessageError> {
         let unwritable = |_| MessageError("cannot be written as JSON");
         let message = self.json.object().map_err(unwritable)?;
-        let mut content: Vec<Json> = message.read("content").unwrap_or_default();
+        let mut content = message.list("content").unwrap_or_default();
         for (index, text) in edits {
             let (Some(block), Some(Block::Text(_))) =
                 (content.get_mut(*index), self.blocks.get(*index))
@@ -232,11 +231,7 @@ impl Block {
                 }),
                 "tool-result" => Self::ToolResult(ToolResult {
                     call: block.text("toolCallId")?,
-                    content: block
-                        .read::<Vec<Json>>("content")?
-                        .into_iter()
-                        .map(Self::parse)
-                        .collect(),
+                    content: block.list("content")?.into_iter().map(Self::parse).collect(),
                     is_error: block.read("isError").unwrap_or(false),
                 }),
                 _ => return None,

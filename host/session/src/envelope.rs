@@ -1,0 +1,190 @@
+//! One row of a log as its members, borrowed from the line (contracts §1.2).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::json::{Text, text};
+use crate::legacy::LegacyError;
+use crate::number::{safe_count, safe_integer};
+use crate::surface::SurfaceError;
+use crate::{MessageError, Object, SurfaceOp};
+
+/// Why an event cannot be in a log.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EventError {
+    /// Its envelope has another shape.
+    #[error("its {0}")]
+    Envelope(&'static str),
+    /// Its envelope has a member that no version of the format has.
+    #[error("its envelope has the unknown member `{0}`")]
+    Member(Box<str>),
+    /// A newer harness wrote it, and did not mark it as one to pass over.
+    #[error("its type `{0}` is unknown here and not marked ignorable")]
+    Unknown(Box<str>),
+    /// Logs once held the type; no reader upgrades it.
+    #[error("its type `{0}` was retired")]
+    Retired(Box<str>),
+    /// It has an older shape than can be upgraded.
+    #[error(transparent)]
+    Legacy(#[from] LegacyError),
+    /// A `request/header` that no request can be made from.
+    #[error("its header {0}")]
+    RequestHeader(&'static str),
+    /// Its message has not the shape of its type.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    /// It does not fit the surface.
+    #[error(transparent)]
+    Surface(#[from] SurfaceError),
+}
+
+/// A row's members as they stand in the line; of a repeated one the last, as in JavaScript.
+#[derive(Debug, Default)]
+pub(crate) struct Envelope<'a> {
+    pub(crate) kind: Option<&'a RawValue>,
+    pub(crate) seq: Option<&'a RawValue>,
+    pub(crate) time: Option<&'a RawValue>,
+    pub(crate) data: Option<&'a RawValue>,
+    ignorable: Option<&'a RawValue>,
+    surface_op: Option<&'a RawValue>,
+    sources: Option<&'a RawValue>,
+    /// The place and time of a packed row's first event.
+    pub(crate) seq0: Option<&'a RawValue>,
+    pub(crate) time0: Option<&'a RawValue>,
+    other: Option<Cow<'a, str>>,
+}
+
+impl<'a> Envelope<'a> {
+    /// The type; none where it is no string.
+    pub(crate) fn kind(&self) -> Option<Cow<'a, str>> {
+        self.kind.and_then(text)
+    }
+
+    /// The place, where it is one.
+    pub(crate) fn seq(&self) -> Option<u64> {
+        safe_count(self.seq?.get())
+    }
+
+    /// Whether it is an object of exactly `type`, `seq0`, `time0` and `data`.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.kind.is_some()
+            && self.seq0.is_some()
+            && self.time0.is_some()
+            && self.data.is_some()
+            && self
+                .seq
+                .or(self.time)
+                .or(self.ignorable)
+                .or(self.surface_op)
+                .or(self.sources)
+                .is_none()
+            && self.other.is_none()
+    }
+
+    /// Checks the closed envelope; gives type, time, data and whether the event is ignorable.
+    pub(crate) fn check(&self) -> Result<(Cow<'a, str>, i64, &'a RawValue, bool), EventError> {
+        if let Some(other) = &self.other {
+            return Err(EventError::Member(other.as_ref().into()));
+        }
+        if self.seq0.or(self.time0).is_some() {
+            return Err(EventError::Member("seq0".into()));
+        }
+        let kind = self.kind().ok_or(EventError::Envelope("type is no string"))?;
+        let time = self.time.and_then(|time| safe_integer(time.get()));
+        let time = time.ok_or(EventError::Envelope("time is no integer within 2^53 - 1"))?;
+        let data = self.data.ok_or(EventError::Envelope("data is missing"))?;
+        match self.ignorable.map(RawValue::get) {
+            None => Ok((kind, time, data, false)),
+            Some("true") => Ok((kind, time, data, true)),
+            Some(_) => Err(EventError::Envelope("ignorable is other than `true`")),
+        }
+    }
+
+    /// Whether it says anything about the surface.
+    pub(crate) fn touches_surface(&self) -> Result<(), SurfaceError> {
+        match (self.surface_op, self.sources) {
+            (None, None) => Ok(()),
+            (Some(_), _) => Err(SurfaceError::OpOnLogEvent),
+            (None, Some(_)) => Err(SurfaceError::SourcesOnLogEvent),
+        }
+    }
+
+    /// How it changes the surface.
+    pub(crate) fn surface_op(&self) -> Result<SurfaceOp, SurfaceError> {
+        let op = self.surface_op.ok_or(SurfaceError::OpMissing)?;
+        if let Some(name) = text(op) {
+            return if name == "append" { Ok(SurfaceOp::Append) } else { Err(SurfaceError::Op) };
+        }
+        let op: Object<'_> = serde_json::from_str(op.get()).map_err(|_| SurfaceError::Op)?;
+        let end = |name| op.get(name).and_then(|seq| safe_count(seq.get()));
+        match (op.get("op").and_then(text).as_deref(), end("start"), end("end")) {
+            (Some("replace"), Some(start), Some(end))
+                if op.has_only(&["op", "start", "end"], &[]) =>
+            {
+                Ok(SurfaceOp::Replace { start, end })
+            }
+            _ => Err(SurfaceError::Replace),
+        }
+    }
+
+    /// The place where its replacement starts, where it is one.
+    pub(crate) fn replaces(&self) -> Option<u64> {
+        match self.surface_op() {
+            Ok(SurfaceOp::Replace { start, .. }) => Some(start),
+            _ => None,
+        }
+    }
+
+    /// The events that it was made from.
+    pub(crate) fn sources(&self) -> Result<Option<Vec<u64>>, SurfaceError> {
+        let Some(sources) = self.sources else { return Ok(None) };
+        if let Ok(seqs) = serde_json::from_str(sources.get()) {
+            return Ok(Some(seqs));
+        }
+        let seqs: Vec<&RawValue> =
+            serde_json::from_str(sources.get()).map_err(|_| SurfaceError::SourcesNoList)?;
+        let seqs = seqs.into_iter().map(|seq| safe_count(seq.get()));
+        seqs.collect::<Option<_>>().map(Some).ok_or(SurfaceError::SourcesNoSeq)
+    }
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Envelope<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a row")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut row = Envelope::default();
+                while let Some((Text(name), value)) = map.next_entry()? {
+                    let member = match &*name {
+                        "type" => &mut row.kind,
+                        "seq" => &mut row.seq,
+                        "time" => &mut row.time,
+                        "data" => &mut row.data,
+                        "ignorable" => &mut row.ignorable,
+                        "surfaceOp" => &mut row.surface_op,
+                        "sourceEventSeqs" => &mut row.sources,
+                        "seq0" => &mut row.seq0,
+                        "time0" => &mut row.time0,
+                        _ => {
+                            row.other = Some(name);
+                            continue;
+                        }
+                    };
+                    *member = Some(value);
+                }
+                Ok(row)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}

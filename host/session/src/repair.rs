@@ -1,0 +1,162 @@
+//! What an interrupted turn still needs: the events that close it (contracts §1.8).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::{Block, Draft, Event, Json, Message};
+
+/// Where a log stands within a turn, event by event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TurnFold {
+    /// The open turn's number as it is logged.
+    turn: Option<Json>,
+    /// The open step's.
+    step: Option<Json>,
+    /// Calls without a result, in the order in which the model made them; one that got its result is none.
+    calls: Vec<Option<PendingCall>>,
+    index: HashMap<Arc<str>, usize>,
+    last: Option<(u64, i64)>,
+}
+
+#[derive(Clone, Debug)]
+struct PendingCall {
+    id: Arc<str>,
+    step: Json,
+    /// The event that logged its start.
+    started: Option<u64>,
+}
+
+impl TurnFold {
+    /// Takes the next event, with its message where it has one.
+    pub(crate) fn push(&mut self, event: &Event, message: Option<&Message>) {
+        self.last = Some((event.seq, event.time));
+        match &*event.kind {
+            "turn/start" => {
+                self.turn = Some(member(event, "turn"));
+                self.leave_step();
+            }
+            "turn/end" => {
+                self.turn = None;
+                self.leave_step();
+            }
+            "step/start" => self.step = Some(member(event, "step")),
+            "step/end" => self.leave_step(),
+            "assistant/message" => {
+                for block in message.map(Message::blocks).unwrap_or_default() {
+                    if let Block::ToolCall(call) = block {
+                        self.call(&call.id, member(event, "step"));
+                    }
+                }
+            }
+            "tool/call" => {
+                let id = event.data.object().ok().and_then(|data| data.text("callId"));
+                if let Some(call) = id.and_then(|id| self.pending(&id)) {
+                    call.started = Some(event.seq);
+                }
+            }
+            "tool/result" => {
+                let id = message.and_then(answered);
+                if let Some(place) = id.and_then(|id| self.index.remove(&id))
+                    && let Some(call) = self.calls.get_mut(place)
+                {
+                    *call = None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Passes over chunks, the last of which is the event at `seq`.
+    pub(crate) fn skip(&mut self, seq: u64, time: i64) {
+        self.last = Some((seq, time));
+    }
+
+    /// Whether a turn is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// The events that close the open turn, at the last event's time; none where no turn is open.
+    pub(crate) fn closers(&self) -> Vec<Event> {
+        let (Some(turn), Some((last, time))) = (&self.turn, self.last) else { return Vec::new() };
+        let mut closers: Vec<Event> = Vec::new();
+        for call in self.calls.iter().flatten() {
+            let seq = last + 1 + closers.len() as u64;
+            let data = Json::from_trusted(result(turn, call, seq));
+            let sources = call.started.map(|started| vec![started]);
+            closers.push(Draft::node("tool/result", data, sources).at(seq, time));
+        }
+        let turn = turn.as_str();
+        let mut ends = Vec::new();
+        if let Some(step) = &self.step {
+            ends.push(("step/end", format!("{{\"turn\":{turn},\"step\":{}}}", step.as_str())));
+        }
+        let reason = "{\"kind\":\"interrupted\"}";
+        ends.push(("turn/end", format!("{{\"turn\":{turn},\"reason\":{reason}}}")));
+        for (kind, data) in ends {
+            let seq = last + 1 + closers.len() as u64;
+            closers.push(Draft::new(kind, Json::from_trusted(data)).at(seq, time));
+        }
+        closers
+    }
+
+    fn leave_step(&mut self) {
+        self.step = None;
+        self.calls.clear();
+        self.index.clear();
+    }
+
+    /// A call keeps the place of an earlier one of the same id, and takes nothing else from it.
+    fn call(&mut self, id: &Arc<str>, step: Json) {
+        let call = PendingCall { id: id.clone(), step, started: None };
+        match self.index.get(id).and_then(|place| self.calls.get_mut(*place)) {
+            Some(earlier) => *earlier = Some(call),
+            None => {
+                self.index.insert(id.clone(), self.calls.len());
+                self.calls.push(Some(call));
+            }
+        }
+    }
+
+    fn pending(&mut self, id: &str) -> Option<&mut PendingCall> {
+        self.calls.get_mut(*self.index.get(id)?)?.as_mut()
+    }
+}
+
+/// The call that a tool's result answers.
+fn answered(message: &Message) -> Option<Arc<str>> {
+    message.source().facts.object().ok()?.text("callId")
+}
+
+fn member(event: &Event, name: &str) -> Json {
+    let data = event.data.object().ok();
+    data.and_then(|data| data.get(name).map(Json::from))
+        .unwrap_or_else(|| Json::from_trusted("null"))
+}
+
+/// The model reads these sentences; every harness that repairs a log must write the same, or the same log would make
+/// different requests.
+const OUTCOME_UNKNOWN: &str = "The tool call was interrupted after it was recorded, but no result was durably recorded. \
+Its outcome is unknown. Decide whether to retry from the tool semantics: retry only if the operation is read-only or \
+idempotent; if it may have side effects, first verify external state or ask the user. Do not retry blindly.";
+const NOT_STARTED: &str = "The tool call was interrupted before the Harness recorded it as started. Retry it if it is \
+still needed.";
+
+/// The data of the result that an interrupted call gets at place `seq`.
+fn result(turn: &Json, call: &PendingCall, seq: u64) -> String {
+    let (text, name, code) = match call.started {
+        Some(_) => (OUTCOME_UNKNOWN, "ToolOutcomeUnknownError", "TOOL_OUTCOME_UNKNOWN"),
+        None => (NOT_STARTED, "ToolNotStartedError", "TOOL_NOT_STARTED"),
+    };
+    let id = serde_json::Value::from(format!("interrupted-tool-result-{}-{seq}", call.id));
+    let call_id = serde_json::Value::from(&*call.id);
+    format!(
+        "{{\"turn\":{},\"step\":{},\"message\":{{\"id\":{id},\"role\":\"user\",\
+         \"source\":{{\"kind\":\"tool\",\"callId\":{call_id}}},\
+         \"content\":[{{\"type\":\"tool-result\",\"toolCallId\":{call_id},\"isError\":true,\
+         \"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}]}},\
+         \"error\":{{\"name\":\"{name}\",\"code\":\"{code}\"}}}}",
+        turn.as_str(),
+        call.step.as_str(),
+    )
+}

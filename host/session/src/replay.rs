@@ -1,0 +1,199 @@
+//! A log as it is read or grows: every event checked, and folded into what a session must know.
+
+use serde_json::value::RawValue;
+
+use crate::envelope::{Envelope, EventError};
+use crate::legacy::{Origin, upgrade};
+use crate::packed::Packed;
+use crate::repair::TurnFold;
+use crate::surface::{Replacement, Surface, SurfaceError, SurfaceFold};
+use crate::title::{Title, TitleError, TitleFold};
+use crate::vocabulary::{is_known, is_retired, is_surface};
+use crate::{Draft, Event, Fold, Json, Message, SessionId, shape};
+
+/// Everything that a session needs to know of its log, without the log.
+///
+/// Its memory grows with the surface.
+#[derive(Debug)]
+pub struct Replay {
+    session: SessionId,
+    surface: SurfaceFold,
+    title: TitleFold,
+    turn: TurnFold,
+    /// The type of the last event is `session/end-seed`.
+    seed_ended: bool,
+}
+
+impl Replay {
+    /// The empty log of `session`.
+    pub fn new(session: SessionId) -> Self {
+        Self {
+            session,
+            surface: SurfaceFold::default(),
+            title: TitleFold::default(),
+            turn: TurnFold::default(),
+            seed_ended: false,
+        }
+    }
+
+    /// Takes the next event as it stands in a log, in its current shape or an older one.
+    ///
+    /// # Errors
+    /// When `row` is no event, or one that cannot follow; nothing has changed then.
+    pub fn row(&mut self, row: &str) -> Result<(Event, Option<Replacement>), EventError> {
+        let row: Envelope<'_> = serde_json::from_str(row)
+            .map_err(|_| EventError::Envelope("text is no JSON object"))?;
+        let found = row.seq().ok_or(EventError::Envelope("seq is no place in a log"))?;
+        self.expect(found)?;
+        self.envelope(&row)
+    }
+
+    /// Takes a row whose place has been found to be the next one.
+    pub(crate) fn envelope(
+        &mut self,
+        row: &Envelope<'_>,
+    ) -> Result<(Event, Option<Replacement>), EventError> {
+        let (kind, time, data, ignorable) = row.check()?;
+        let seq = self.next_seq();
+        let replaced = || Some(self.surface.node(row.replaces()?)?.message.id().to_owned());
+        let origin = Origin { session: &self.session, seq, replaces: &replaced };
+        let (kind, data) = match upgrade(&kind, data, &origin)? {
+            Some(upgraded) => (upgraded.kind.into(), upgraded.data),
+            None => (kind, Json::from(data)),
+        };
+        let mut event = Event {
+            kind: kind.into(),
+            seq,
+            time,
+            data,
+            ignorable,
+            surface_op: None,
+            sources: None,
+        };
+        check_kind(&event)?;
+        let message = shape::message(&event)?;
+        if is_surface(&event.kind) {
+            event.surface_op = Some(row.surface_op()?);
+            event.sources = row.sources()?;
+        } else {
+            row.touches_surface()?;
+        }
+        let replacement = self.push(&event, message)?;
+        Ok((event, replacement))
+    }
+
+    /// Takes a packed row whose place has been found to be the next one.
+    pub(crate) fn packed(&mut self, row: &Packed<'_>, mut sink: impl FnMut(&Event), wanted: bool) {
+        self.surface.skip(row.len() as u64);
+        self.turn.skip(self.next_seq() - 1, row.last_time());
+        self.seed_ended = false;
+        if wanted {
+            row.events().for_each(|event| sink(&event));
+        }
+    }
+
+    /// Takes an event of this very log's next place.
+    ///
+    /// # Errors
+    /// When it cannot follow, or has a shape that only old logs have; nothing has changed then.
+    pub fn event(&mut self, event: &Event) -> Result<Option<Replacement>, EventError> {
+        self.expect(event.seq)?;
+        if event.time.unsigned_abs() > crate::MAX_SAFE_INTEGER {
+            return Err(EventError::Envelope("time is no integer within 2^53 - 1"));
+        }
+        check_kind(event)?;
+        let origin = Origin { session: &self.session, seq: event.seq, replaces: &|| None };
+        if upgrade(&event.kind, raw(&event.data)?, &origin)?.is_some() {
+            return Err(EventError::Envelope("shape is one that only old logs have"));
+        }
+        let message = shape::message(event)?;
+        self.push(event, message)
+    }
+
+    /// Gives the draft its place, and takes it.
+    ///
+    /// # Errors
+    /// When it cannot follow; nothing has changed then.
+    pub(crate) fn append(&mut self, draft: Draft, time: i64) -> Result<Event, EventError> {
+        let event = draft.at(self.next_seq(), time);
+        self.event(&event)?;
+        Ok(event)
+    }
+
+    /// The place of the next event.
+    pub fn next_seq(&self) -> u64 {
+        self.surface.next_seq()
+    }
+
+    /// The surface as it is now.
+    pub fn surface(&mut self) -> Surface {
+        self.surface.observe()
+    }
+
+    /// The latest title.
+    ///
+    /// # Errors
+    /// When the log holds one that nobody can read; that spoils nothing else.
+    pub fn title(&self) -> Result<Option<Title>, TitleError> {
+        self.title.title()
+    }
+
+    /// Whether a turn is open.
+    pub fn turn_is_open(&self) -> bool {
+        self.turn.is_open()
+    }
+
+    /// The events that close an interrupted turn; none where no turn is open.
+    pub fn closers(&self) -> Vec<Event> {
+        self.turn.closers()
+    }
+
+    /// Whether the last event ends a seed.
+    pub(crate) fn seed_ended(&self) -> bool {
+        self.seed_ended
+    }
+
+    fn expect(&self, found: u64) -> Result<(), EventError> {
+        match self.next_seq() {
+            expected if expected == found => Ok(()),
+            expected => Err(SurfaceError::Place { expected, found }.into()),
+        }
+    }
+
+    fn push(
+        &mut self,
+        event: &Event,
+        message: Option<Message>,
+    ) -> Result<Option<Replacement>, EventError> {
+        let replacement = self.surface.push(event, message.clone())?;
+        self.title.push(event);
+        self.turn.push(event, message.as_ref());
+        self.seed_ended = &*event.kind == "session/end-seed";
+        Ok(replacement)
+    }
+}
+
+/// Checks that a log may hold events of this type, and a request header by what it holds.
+fn check_kind(event: &Event) -> Result<(), EventError> {
+    if is_retired(&event.kind) {
+        return Err(EventError::Retired(event.kind.clone()));
+    }
+    if !event.ignorable && !is_known(&event.kind) {
+        return Err(EventError::Unknown(event.kind.clone()));
+    }
+    if &*event.kind == "request/header" {
+        shape::request_header(raw(&event.data)?)?;
+    }
+    Ok(())
+}
+
+fn raw(data: &Json) -> Result<&RawValue, EventError> {
+    serde_json::from_str(data.as_str()).map_err(|_| EventError::Envelope("data is no JSON value"))
+}
+
+/// Events into a fold, chunks only where it wants them.
+pub(crate) fn feed(fold: &mut dyn Fold, event: &Event) {
+    if fold.wants_chunks() || &*event.kind != "assistant/chunk" {
+        fold.event(event);
+    }
+}

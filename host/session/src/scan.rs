@@ -1,0 +1,269 @@
+//! The lines of a log, one after the other: what is kept, what was cut short, what is damage (contracts §1.5).
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use memchr::memchr;
+use thiserror::Error;
+
+use crate::frames::FrameError;
+use crate::replay::feed;
+use crate::row::{Row, RowError};
+use crate::{Event, Fold, HeaderError, Replay};
+
+/// The longest line that is read: 256 MiB, about what a JavaScript string can hold. What decodes to more is refused
+/// before it is held.
+pub(crate) const MAX_LINE: usize = 1 << 28;
+
+/// Why a log cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The file could not be opened or read.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a symbolic link, which could lead anywhere.
+    #[error("{path} is a symbolic link", path = .0.display())]
+    Link(PathBuf),
+    /// It is a directory, or anything else but a file.
+    #[error("{path} is no file", path = .0.display())]
+    NoFile(PathBuf),
+    /// It lies where only an older, flat layout put logs.
+    #[error("{path} lies directly in a project directory, where no session has its log", path = .0.display())]
+    Flat(PathBuf),
+    /// Its header belongs to another place.
+    #[error("the header names session {id:?}, whose log does not lie at {path}", path = .path.display())]
+    Place {
+        /// Whom the header names.
+        id: crate::SessionId,
+        /// Where the log lies.
+        path: PathBuf,
+    },
+    /// The session has two logs, and nothing tells which one is right.
+    #[error("the session has another log at {path}", path = .0.display())]
+    Twice(PathBuf),
+    /// It has no whole first line, or no whole first frame.
+    #[error("the log holds no whole header")]
+    NoHeader,
+    /// Its first frame is not exactly the header line.
+    #[error("the first frame is not exactly the header line")]
+    HeaderFrame,
+    /// Its header cannot be worked with.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// A frame is damaged, or something else stands where a frame should.
+    #[error("at byte {byte}: {why}")]
+    Frame {
+        /// Where the frame begins.
+        byte: u64,
+        /// Why.
+        why: FrameError,
+    },
+    /// A line is damaged.
+    #[error("{place}: {why}")]
+    Row {
+        /// Where.
+        place: Place,
+        /// Why.
+        why: RowError,
+    },
+    /// A line is longer than any reader holds.
+    #[error("{0}: the line is longer than 256 MiB")]
+    LongLine(Place),
+    /// The last whole frame ends within a line.
+    #[error("{0}: the last whole frame ends within the line")]
+    TornLine(Place),
+}
+
+impl LogError {
+    /// Whether a newer harness wrote the log: nothing is damaged, and a newer version of this program reads it.
+    pub fn is_newer(&self) -> bool {
+        use crate::EventError::Unknown;
+        match self {
+            Self::Header(HeaderError::Version(version)) => !version.starts_with('-'),
+            Self::Row { why: RowError::Event { why: Unknown(_), .. }, .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// A place in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line, from one; the header is line one.
+    pub line: u64,
+    /// Where in the file the line begins; of a log in frames, where its frame does.
+    pub byte: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} at byte {}", self.line, self.byte)
+    }
+}
+
+/// Reads lines as they come in, and folds their events.
+pub(crate) struct Scanner<'f> {
+    replay: Replay,
+    fold: &'f mut dyn Fold,
+    /// The beginning of a line whose end has not come yet.
+    partial: Vec<u8>,
+    line: u64,
+    /// The end of the last good line, in bytes of the text.
+    kept: u64,
+    /// The end of the last line.
+    read: u64,
+    /// Where the frame that is being read begins; none in a raw log.
+    frame: Option<u64>,
+    /// The first bad line, after which none is good.
+    issue: Option<LogError>,
+    /// The events of a torn frame, where somebody wants them.
+    recovered: Option<Vec<Event>>,
+}
+
+impl<'f> Scanner<'f> {
+    /// Lines after a header of `header_bytes`, its newline included.
+    pub(crate) fn new(replay: Replay, fold: &'f mut dyn Fold, header_bytes: u64) -> Self {
+        Self {
+            replay,
+            fold,
+            partial: Vec::new(),
+            line: 1,
+            kept: header_bytes,
+            read: header_bytes,
+            frame: None,
+            issue: None,
+            recovered: None,
+        }
+    }
+
+    /// What follows lies in the frame that begins at `byte`.
+    pub(crate) fn enter_frame(&mut self, byte: u64) {
+        self.frame = Some(byte);
+    }
+
+    /// What follows lies in a torn frame: keep its events aside too.
+    pub(crate) fn enter_torn_frame(&mut self, byte: u64) {
+        self.frame = Some(byte);
+        self.recovered = Some(Vec::new());
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// When they show that the log is damaged.
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<(), LogError> {
+        while let Some(end) = memchr(b'\n', bytes) {
+            let (line, rest) = bytes.split_at(end);
+            bytes = rest.get(1..).unwrap_or_default();
+            if self.partial.is_empty() {
+                self.take(line)?;
+            } else {
+                self.hold(line)?;
+                let mut line = std::mem::take(&mut self.partial);
+                self.take(&line)?;
+                line.clear();
+                self.partial = line;
+            }
+        }
+        self.hold(bytes)
+    }
+
+    fn hold(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        if self.partial.len() + bytes.len() > MAX_LINE {
+            return Err(LogError::LongLine(self.place(self.line + 1)));
+        }
+        self.partial.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn take(&mut self, line: &[u8]) -> Result<(), LogError> {
+        let text = String::from_utf8_lossy(line);
+        let place = self.place(self.line + 1);
+        self.line += 1;
+        self.read += line.len() as u64 + 1;
+        let found = Row::parse(&text);
+        let why = match (found, &self.issue) {
+            (Err(RowError::Null), _) => return Err(LogError::Row { place, why: RowError::Null }),
+            (Err(_), Some(_)) => return Ok(()),
+            (Err(why), None) => why,
+            (Ok(row), Some(_)) if row.ends_turn() => return self.damaged(),
+            (Ok(_), Some(_)) => return Ok(()),
+            (Ok(row), None) => {
+                let expected = self.replay.next_seq();
+                let found = row.seq();
+                if found == Some(expected) {
+                    self.accept(row).map_err(|why| LogError::Row { place, why })?;
+                    self.kept = self.read;
+                    return Ok(());
+                }
+                let why = RowError::Gap { expected, found };
+                if row.ends_turn() {
+                    return Err(LogError::Row { place, why });
+                }
+                why
+            }
+        };
+        self.issue = Some(LogError::Row { place, why });
+        Ok(())
+    }
+
+    fn accept(&mut self, row: Row<'_>) -> Result<(), RowError> {
+        let Self { replay, fold, recovered, .. } = self;
+        let wanted = fold.wants_chunks() || recovered.is_some();
+        let mut sink = |event: &Event| {
+            if let Some(recovered) = recovered {
+                recovered.push(event.clone());
+            }
+            feed(*fold, event);
+        };
+        match row {
+            Row::Packed(row) => replay.packed(&row, sink, wanted),
+            Row::Event(row) => {
+                let seq = replay.next_seq();
+                let (event, _) =
+                    replay.envelope(&row).map_err(|why| RowError::Event { seq, why })?;
+                sink(&event);
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged(&mut self) -> Result<(), LogError> {
+        self.issue.take().map_or(Ok(()), Err)
+    }
+
+    /// All whole frames have been read: unlike a raw log, they cannot end in the middle of anything.
+    pub(crate) fn whole_frames_end(&mut self) -> Result<(), LogError> {
+        self.damaged()?;
+        match self.partial.is_empty() {
+            true => Ok(()),
+            false => Err(LogError::TornLine(self.place(self.line + 1))),
+        }
+    }
+
+    /// Everything has been read.
+    pub(crate) fn finish(self) -> Scanned {
+        let Self { replay, kept, recovered, .. } = self;
+        Scanned { replay, kept, recovered: recovered.unwrap_or_default() }
+    }
+
+    fn place(&self, line: u64) -> Place {
+        Place { line, byte: self.frame.unwrap_or(self.read) }
+    }
+}
+
+/// What the lines of a log came to.
+pub(crate) struct Scanned {
+    pub(crate) replay: Replay,
+    /// The end of the last good line, in bytes of the text.
+    pub(crate) kept: u64,
+    /// The events of a torn frame.
+    pub(crate) recovered: Vec<Event>,
+}

@@ -1,0 +1,84 @@
+//! What the data of messages and request headers must hold for a log to be replayed (contracts §1.3).
+
+use serde_json::value::RawValue;
+
+use crate::envelope::EventError;
+use crate::json::text;
+use crate::{Block, Event, Message, MessageError, Object, Role};
+
+/// The message of an event, where its type is a surface type.
+///
+/// # Errors
+/// When the message has not the shape of that type.
+pub(crate) fn message(event: &Event) -> Result<Option<Message>, MessageError> {
+    let json = match &*event.kind {
+        "user/message" => event.data.clone(),
+        "assistant/message" | "tool/result" => {
+            let data = event.data.object().map_err(|_| MessageError("is missing"))?;
+            data.get("message").ok_or(MessageError("is missing"))?.into()
+        }
+        _ => return Ok(None),
+    };
+    let message = Message::parse(json)?;
+    match (&*event.kind, message.role()) {
+        ("assistant/message", Role::Assistant) => from_model(&message)?,
+        ("tool/result", Role::User) => from_tool(&message)?,
+        ("user/message", Role::User) => {}
+        _ => return Err(MessageError("has not the role of its event")),
+    }
+    Ok(Some(message))
+}
+
+fn from_model(message: &Message) -> Result<(), MessageError> {
+    let source = message.source();
+    let facts = source.facts.object().map_err(|_| MessageError("has no source"))?;
+    match &*source.kind == "model" && has_model(&facts) {
+        true => Ok(()),
+        false => Err(MessageError("is a reply and does not name its provider and model")),
+    }
+}
+
+fn from_tool(message: &Message) -> Result<(), MessageError> {
+    let source = message.source();
+    let facts = source.facts.object().map_err(|_| MessageError("has no source"))?;
+    let call = facts.text("callId").filter(|id| &*source.kind == "tool" && !id.is_empty());
+    let call = call.ok_or(MessageError("is a tool's result and does not name its call"))?;
+    match message.blocks() {
+        [Block::ToolResult(result)] if result.call == call => Ok(()),
+        [Block::ToolResult(_)] => Err(MessageError("names two different tool calls")),
+        _ => Err(MessageError("is a tool's result and not exactly one result block")),
+    }
+}
+
+/// Checks the data of a `request/header`: what a request is made from.
+pub(crate) fn request_header(data: &RawValue) -> Result<(), EventError> {
+    let wrong = EventError::RequestHeader;
+    let data: Object<'_> = serde_json::from_str(data.get()).unwrap_or_default();
+    if data.text("reason").as_deref() == Some("fallback") {
+        return Err(wrong("has the retired reason `fallback`"));
+    }
+    let header = child(&data, "header").ok_or(wrong("is missing"))?;
+    let config = child(&header, "config").filter(has_model);
+    let config = config.ok_or(wrong("does not name its provider and model"))?;
+    if config.get("reasoningEffort").is_some_and(|raw| text(raw).is_none_or(|text| text.is_empty()))
+    {
+        return Err(wrong("has an empty reasoning effort"));
+    }
+    let Some(defaults) = header.get("adapterDefaults") else { return Ok(()) };
+    let defaults: Object<'_> = serde_json::from_str(defaults.get())
+        .map_err(|_| wrong("has adapter defaults that are no object"))?;
+    let fits = defaults.iter().all(|(name, value)| {
+        matches!(name, "reasoningEffort" | "maxTokens")
+            && value.get() == "true"
+            && config.get(name).is_some()
+    });
+    if fits { Ok(()) } else { Err(wrong("has adapter defaults that its config does not bear out")) }
+}
+
+fn has_model(pair: &Object<'_>) -> bool {
+    ["provider", "model"].iter().all(|name| pair.text(name).is_some_and(|text| !text.is_empty()))
+}
+
+fn child<'a>(object: &Object<'a>, name: &str) -> Option<Object<'a>> {
+    serde_json::from_str(object.get(name)?.get()).ok()
+}

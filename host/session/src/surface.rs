@@ -1,0 +1,323 @@
+//! The surface: what a session's model would see now, folded from its log (contracts §2).
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::chain::{Chain, RangeError};
+use crate::equal::same;
+use crate::{Event, Json, MAX_SAFE_INTEGER, Message, Object, SurfaceOp};
+
+/// Which event made a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeRole {
+    /// `user/message`: a prompt, or context that a plugin added.
+    User,
+    /// `assistant/message`: a reply of the model.
+    Assistant,
+    /// `tool/result`.
+    Tool,
+}
+
+/// One node of a surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The event that it is.
+    pub seq: u64,
+    /// What kind of event.
+    pub role: NodeRole,
+    /// Its message; an empty one of the assistant is a node and yet no part of a request.
+    pub message: Message,
+    /// UTF-8 bytes of the message's text blocks joined by newlines.
+    pub text_bytes: usize,
+    /// The data of a tool's result without its message, which no rewrite may change.
+    rest: Option<Json>,
+}
+
+/// One observation of a surface. It never changes; clones share it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    nodes: Arc<[Arc<Node>]>,
+    captured_through: Option<u64>,
+    generation: u64,
+}
+
+impl Surface {
+    /// Its nodes in order, which after a replacement is not that of their events.
+    pub fn nodes(&self) -> &[Arc<Node>] {
+        &self.nodes
+    }
+
+    /// The newest event that it takes account of, whatever its type; none of an empty log.
+    pub fn captured_through(&self) -> Option<u64> {
+        self.captured_through
+    }
+
+    /// How many replacements made it.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The messages of the next request.
+    pub fn messages(&self) -> Vec<Message> {
+        let spoken = self.nodes.iter().filter(|node| node.is_spoken());
+        spoken.map(|node| node.message.clone()).collect()
+    }
+}
+
+impl Node {
+    /// Whether a request holds its message: an assistant's empty one only carries usage.
+    pub fn is_spoken(&self) -> bool {
+        self.role != NodeRole::Assistant || !self.message.blocks().is_empty()
+    }
+}
+
+/// Why an event does not fit the surface that it stands on.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SurfaceError {
+    /// Places have gaps.
+    #[error("its place is {found} where {expected} was due")]
+    Place {
+        /// The next place.
+        expected: u64,
+        /// The event's.
+        found: u64,
+    },
+    /// A type that is no node says how it changes the surface.
+    #[error("it changes the surface, and its type cannot")]
+    OpOnLogEvent,
+    /// A type that is no node names what it was made from.
+    #[error("it names source events, and its type has none")]
+    SourcesOnLogEvent,
+    /// A node does not say how it changes the surface.
+    #[error("it does not say how it changes the surface")]
+    OpMissing,
+    /// It says so in a way that nobody writes.
+    #[error("its surface operation is neither `append` nor a replacement")]
+    Op,
+    /// A replacement that is not exactly a start and an end.
+    #[error("its replacement is not exactly `op`, `start` and `end`")]
+    Replace,
+    /// No node stands where a replacement starts.
+    #[error("it replaces nodes from {0} on, which is no node of the surface")]
+    NoStart(u64),
+    /// No node stands where a replacement ends.
+    #[error("it replaces nodes up to {0}, which is no node of the surface")]
+    NoEnd(u64),
+    /// A replacement's end stands before its start.
+    #[error("it replaces nodes from {start} to {end}, and {end} stands first")]
+    Reversed {
+        /// The first node's event.
+        start: u64,
+        /// The last node's event.
+        end: u64,
+    },
+    /// Its sources are no list.
+    #[error("its source events are no list")]
+    SourcesNoList,
+    /// One of its sources is no place in a log.
+    #[error("one of its source events is no place in a log")]
+    SourcesNoSeq,
+    /// Only a reply may have been made from nothing.
+    #[error("its list of source events is empty")]
+    SourcesEmpty,
+    /// A source is named twice.
+    #[error("it names source event {0} twice")]
+    SourcesRepeat(u64),
+    /// A source is itself or comes later.
+    #[error("it names source event {0}, which does not come before it")]
+    SourcesNotEarlier(u64),
+    /// A node would vanish without a trace.
+    #[error("it replaces node {0} without naming it as a source")]
+    SourcesMiss(u64),
+    /// A tool's result may replace one other alone.
+    #[error("it is a tool's result and replaces other than one tool's result")]
+    RewriteTarget,
+    /// A rewrite changes more than the result's content.
+    #[error("it rewrites a tool's result and changes more than its content")]
+    RewriteChanged,
+}
+
+/// A replacement as it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// The event that made it.
+    pub seq: u64,
+    /// The first and the last node that it replaced.
+    pub range: (u64, u64),
+    /// Every node that it replaced, in surface order.
+    pub shadowed: Vec<u64>,
+}
+
+/// A surface that grows event by event.
+#[derive(Debug, Default)]
+pub(crate) struct SurfaceFold {
+    nodes: Chain<Arc<Node>>,
+    next: u64,
+    generation: u64,
+    /// The last observation, until the next node.
+    observed: Option<Arc<[Arc<Node>]>>,
+}
+
+impl SurfaceFold {
+    /// The place of the next event.
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.next
+    }
+
+    /// The node that event `seq` is, while it is one.
+    pub(crate) fn node(&self, seq: u64) -> Option<&Node> {
+        self.nodes.get(seq).map(|node| &**node)
+    }
+
+    /// Takes the next event, with its message where its type is a surface type.
+    ///
+    /// # Errors
+    /// When the event does not fit; the surface is then as it was.
+    pub(crate) fn push(
+        &mut self,
+        event: &Event,
+        message: Option<Message>,
+    ) -> Result<Option<Replacement>, SurfaceError> {
+        if event.seq != self.next {
+            return Err(SurfaceError::Place { expected: self.next, found: event.seq });
+        }
+        let (Some(role), Some(message)) = (role(&event.kind), message) else {
+            if event.surface_op.is_some() {
+                return Err(SurfaceError::OpOnLogEvent);
+            }
+            if event.sources.is_some() {
+                return Err(SurfaceError::SourcesOnLogEvent);
+            }
+            self.next += 1;
+            return Ok(None);
+        };
+        let rest = match role {
+            NodeRole::Tool => without_message(&event.data),
+            NodeRole::User | NodeRole::Assistant => None,
+        };
+        let text_bytes = text_bytes(&message);
+        let node = Arc::new(Node { seq: event.seq, role, message, text_bytes, rest });
+        let replacement = match event.surface_op.ok_or(SurfaceError::OpMissing)? {
+            SurfaceOp::Append => {
+                check_sources(event, &[])?;
+                self.nodes.push(event.seq, node);
+                None
+            }
+            SurfaceOp::Replace { start, end } => {
+                let shadowed = self.nodes.range(start, end).map_err(|error| match error {
+                    RangeError::NoStart => SurfaceError::NoStart(start),
+                    RangeError::NoEnd => SurfaceError::NoEnd(end),
+                    RangeError::Reversed => SurfaceError::Reversed { start, end },
+                })?;
+                check_sources(event, &shadowed)?;
+                self.check_rewrite(&node, &shadowed)?;
+                self.nodes.replace(&shadowed, event.seq, node);
+                self.generation += 1;
+                Some(Replacement { seq: event.seq, range: (start, end), shadowed })
+            }
+        };
+        self.next += 1;
+        self.observed = None;
+        Ok(replacement)
+    }
+
+    /// Passes over `count` events that are no nodes.
+    pub(crate) fn skip(&mut self, count: u64) {
+        self.next += count;
+    }
+
+    /// The surface as it is now.
+    pub(crate) fn observe(&mut self) -> Surface {
+        let nodes = self.observed.get_or_insert_with(|| self.nodes.iter().cloned().collect());
+        Surface {
+            nodes: nodes.clone(),
+            captured_through: self.next.checked_sub(1),
+            generation: self.generation,
+        }
+    }
+
+    /// A tool's result may be rewritten (shortened, say), and only its content.
+    fn check_rewrite(&self, node: &Node, shadowed: &[u64]) -> Result<(), SurfaceError> {
+        if node.role != NodeRole::Tool {
+            return Ok(());
+        }
+        let [shadowed] = shadowed else { return Err(SurfaceError::RewriteTarget) };
+        let target = self.node(*shadowed).filter(|target| target.role == NodeRole::Tool);
+        let target = target.ok_or(SurfaceError::RewriteTarget)?;
+        match same_but_content(target, node) {
+            Some(true) => Ok(()),
+            _ => Err(SurfaceError::RewriteChanged),
+        }
+    }
+}
+
+fn role(kind: &str) -> Option<NodeRole> {
+    match kind {
+        "user/message" => Some(NodeRole::User),
+        "assistant/message" => Some(NodeRole::Assistant),
+        "tool/result" => Some(NodeRole::Tool),
+        _ => None,
+    }
+}
+
+fn text_bytes(message: &Message) -> usize {
+    let mut texts = message.blocks().iter().filter_map(|block| block.text());
+    let first = texts.next().map_or(0, str::len);
+    texts.fold(first, |bytes, text| bytes + 1 + text.len())
+}
+
+/// Checks the events that a node was made from, in time linear in their number.
+fn check_sources(event: &Event, shadowed: &[u64]) -> Result<(), SurfaceError> {
+    let sources = event.sources.as_deref().unwrap_or_default();
+    if event.sources.is_some() && sources.is_empty() && &*event.kind != "assistant/message" {
+        return Err(SurfaceError::SourcesEmpty);
+    }
+    if sources.iter().any(|seq| *seq > MAX_SAFE_INTEGER) {
+        return Err(SurfaceError::SourcesNoSeq);
+    }
+    let mut sorted = sources.to_vec();
+    sorted.sort_unstable();
+    let repeated = sorted.windows(2).find_map(|pair| match pair {
+        [one, other] if one == other => Some(*one),
+        _ => None,
+    });
+    if let Some(seq) = repeated {
+        return Err(SurfaceError::SourcesRepeat(seq));
+    }
+    if let Some(later) = sources.iter().find(|seq| **seq >= event.seq) {
+        return Err(SurfaceError::SourcesNotEarlier(*later));
+    }
+    match shadowed.iter().find(|seq| sorted.binary_search(seq).is_err()) {
+        Some(missing) => Err(SurfaceError::SourcesMiss(*missing)),
+        None => Ok(()),
+    }
+}
+
+fn without_message(data: &Json) -> Option<Json> {
+    data.object().ok()?.without(&["message"])
+}
+
+/// Whether two tools' results differ in nothing but what the tool gave.
+fn same_but_content(one: &Node, other: &Node) -> Option<bool> {
+    let rest = match (&one.rest, &other.rest) {
+        (None, None) => true,
+        (Some(one), Some(other)) => same(raw(one)?, raw(other)?),
+        _ => false,
+    };
+    let (one, other) = (one.message.json().object().ok()?, other.message.json().object().ok()?);
+    let envelope = |message: &Object<'_>| message.without(&["content"]);
+    let block = |message: &Object<'_>| -> Option<Json> {
+        let blocks: Vec<Json> = message.list("content")?;
+        blocks.first()?.object().ok()?.without(&["content"])
+    };
+    let envelopes = same(raw(&envelope(&one)?)?, raw(&envelope(&other)?)?);
+    let blocks = same(raw(&block(&one)?)?, raw(&block(&other)?)?);
+    Some(rest && envelopes && blocks)
+}
+
+fn raw(json: &Json) -> Option<&RawValue> {
+    serde_json::from_str(json.as_str()).ok()
+}
