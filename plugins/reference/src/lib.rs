@@ -13,17 +13,16 @@
 //! | [`mention`] | a text | its references, and the text made readable |
 //! | [`prepare`] | the references of a batch | one read of all the sessions |
 //! | [`surface`] | a session's nodes | the messages of its conversation |
-//! | [`retention`], [`shrink`], [`cut`] | those | what fits into the budget |
+//! | [`retention`], [`cut`] | those | what fits into the budget |
 //! | [`json`], [`snapshot`] | that | the context message |
 //!
-//! [`candidates`] lists what can be mentioned. Everything up to here is plain
-//! Rust; feature `component` (on by default) exports it over the WIT.
+//! [`candidates`] lists what can be mentioned. All of this is plain Rust that
+//! knows nothing of the WIT; the private module `component` exports it.
 //!
-//! `shrink` is private. Results are byte for byte those of the published
-//! client; time is linear in what is read, and memory is bounded by the budget.
+//! Results are byte for byte those of the published client; time is linear in
+//! what is read, and memory is bounded by the budget.
 
 pub mod candidates;
-#[cfg(feature = "component")]
 mod component;
 pub mod config;
 pub mod cut;

@@ -1,12 +1,25 @@
 //! The building blocks of session-reference, exported one by one for the vectors.
+//!
+//! Linking the plugin's crate brings its own exports along; nobody calls them here.
 
-use exports::conformance::building_blocks::blocks::{Cut, Guest};
+mod bindings {
+    #![expect(missing_docs, reason = "generated; the documentation is in the WIT")]
+    wit_bindgen::generate!({ path: "wit" });
+
+    #[cfg(target_arch = "wasm32")]
+    mod exported {
+        #![expect(unsafe_code, reason = "generated; the canonical ABI passes pointers")]
+        use crate::BuildingBlocks;
+        super::export!(BuildingBlocks with_types_in super);
+    }
+}
+
+use bindings::exports::conformance::building_blocks::blocks::{Cut, Guest};
 use serde_json::value::RawValue;
 use session_reference::{cut, json};
 
-wit_bindgen::generate!({ path: "wit" });
-
-struct BuildingBlocks;
+/// The component.
+pub struct BuildingBlocks;
 
 impl Guest for BuildingBlocks {
     fn tag_safe(json: String) -> Result<String, String> {
@@ -20,8 +33,3 @@ impl Guest for BuildingBlocks {
         Cut { text, omitted }
     }
 }
-
-#[cfg(target_arch = "wasm32")]
-export!(BuildingBlocks);
-#[cfg(not(target_arch = "wasm32"))]
-const _: fn(String) -> Result<String, String> = BuildingBlocks::tag_safe;

@@ -1,0 +1,66 @@
+//! The families of vectors, and what runs each of them.
+
+mod candidates;
+mod mention_parse;
+mod prepare;
+mod prestep;
+mod retention;
+mod uri;
+
+use anyhow::Result;
+
+use crate::subject::Subject;
+use crate::vector::{Got, Vector};
+
+/// A family of vectors, which is a file of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// The reference URI.
+    Uri,
+    /// Mentions in a text.
+    MentionParse,
+    /// References held as values.
+    Prepare,
+    /// A batch on its way into a step.
+    Prestep,
+    /// What can be mentioned.
+    Candidates,
+    /// What fits into a budget.
+    Retention,
+}
+
+impl Family {
+    /// All of them, in the order in which they are run.
+    pub const ALL: [Self; 6] = [
+        Self::Uri,
+        Self::MentionParse,
+        Self::Prepare,
+        Self::Prestep,
+        Self::Candidates,
+        Self::Retention,
+    ];
+
+    /// Its name, which is its file's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uri => "uri",
+            Self::MentionParse => "mention_parse",
+            Self::Prepare => "prepare",
+            Self::Prestep => "prestep",
+            Self::Candidates => "candidates",
+            Self::Retention => "retention",
+        }
+    }
+
+    /// Runs one vector.
+    pub(crate) async fn run(self, subject: &Subject, vector: &Vector) -> Result<Got> {
+        match self {
+            Self::Uri => uri::run(subject, vector).await,
+            Self::MentionParse => mention_parse::run(subject, vector).await,
+            Self::Prepare => prepare::run(subject, vector).await,
+            Self::Prestep => prestep::run(subject, vector).await,
+            Self::Candidates => candidates::run(subject, vector).await,
+            Self::Retention => retention::run(subject, vector).await,
+        }
+    }
+}

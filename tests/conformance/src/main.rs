@@ -1,0 +1,46 @@
+//! `dsh-conformance`: the command.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use dsh_conformance::family::Family;
+use dsh_conformance::report;
+
+/// Certifies plugins and hosts.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs golden vectors; succeeds where none fails.
+    Vectors {
+        /// The directory that has a file for each family.
+        directory: PathBuf,
+        /// A family to run; all where none is given.
+        #[arg(long = "family", value_name = "NAME", value_parser = family)]
+        families: Vec<Family>,
+    },
+}
+
+fn family(name: &str) -> Result<Family, String> {
+    let known = || Family::ALL.map(Family::name).join(", ");
+    let found = Family::ALL.into_iter().find(|family| family.name() == name);
+    found.ok_or_else(|| format!("the families are {}", known()))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<ExitCode> {
+    let Command::Vectors { directory, families } = Arguments::parse().command;
+    let families = if families.is_empty() { Family::ALL.to_vec() } else { families };
+    let mut out = io::stdout().lock();
+    let tally = report::run(&directory, &families, &mut out).await?;
+    out.flush()?;
+    Ok(if tally.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
