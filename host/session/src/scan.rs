@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::frames::FrameError;
 use crate::replay::feed;
 use crate::row::{Row, RowError};
-use crate::{Event, Fold, HeaderError, Replay};
+use crate::{Event, EventError, Fold, HeaderError, Replay};
 
 /// The longest line that is read: 256 MiB, about what a JavaScript string can hold. What decodes to more is refused
 /// before it is held.
@@ -73,6 +73,14 @@ pub enum LogError {
         /// Why.
         why: RowError,
     },
+    /// An interrupted turn cannot be closed.
+    #[error("the interrupted turn cannot be closed: event {seq}: {why}")]
+    Closer {
+        /// The place of the closing event.
+        seq: u64,
+        /// Why it cannot be in the log.
+        why: EventError,
+    },
     /// A line is longer than any reader holds.
     #[error("{0}: the line is longer than 256 MiB")]
     LongLine(Place),
@@ -84,10 +92,9 @@ pub enum LogError {
 impl LogError {
     /// Whether a newer harness wrote the log: nothing is damaged, and a newer version of this program reads it.
     pub fn is_newer(&self) -> bool {
-        use crate::EventError::Unknown;
         match self {
             Self::Header(HeaderError::Version(version)) => !version.starts_with('-'),
-            Self::Row { why: RowError::Event { why: Unknown(_), .. }, .. } => true,
+            Self::Row { why: RowError::Event { why: EventError::Unknown(_), .. }, .. } => true,
             _ => false,
         }
     }

@@ -1,0 +1,76 @@
+//! One writer for each log, across processes: a lock that dies with its holder.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+
+/// The lock's file, beside the log. Other readers of the directory ignore it, and it stays when the lock is released:
+/// what counts is the lock on it.
+const FILE: &str = "writer.lock";
+
+/// Who holds a lock, as the holder wrote it.
+const MAX_NAME: u64 = 200;
+
+/// The right to write a log, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct WriterLock {
+    _file: File,
+}
+
+/// Why there is no lock.
+#[derive(Debug)]
+pub(crate) enum LockError {
+    /// Somebody else has it.
+    Held(String),
+    /// The file could not be made or locked.
+    Io(io::Error),
+}
+
+impl WriterLock {
+    /// Takes the lock of the session in `dir`, at once or not at all.
+    pub(crate) fn take(dir: &Path) -> Result<Self, LockError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(dir.join(FILE)).map_err(LockError::Io)?;
+        match file.try_lock() {
+            Ok(()) => {
+                // The name is only for whoever is refused: a lock without one still holds.
+                let _ = name(&mut file);
+                Ok(Self { _file: file })
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let _ = file.take(MAX_NAME).read_to_string(&mut holder);
+                let holder = holder.trim();
+                let unknown = holder.is_empty();
+                Err(LockError::Held(if unknown { "another process".into() } else { holder.into() }))
+            }
+            Err(TryLockError::Error(error)) => Err(LockError::Io(error)),
+        }
+    }
+}
+
+fn name(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "process {}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_writer_is_refused_with_the_holders_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = WriterLock::take(dir.path()).unwrap();
+        let Err(LockError::Held(holder)) = WriterLock::take(dir.path()) else {
+            panic!("two writers hold one lock")
+        };
+        assert_eq!(holder, format!("process {}", std::process::id()));
+        drop(lock);
+        WriterLock::take(dir.path()).unwrap();
+    }
+}

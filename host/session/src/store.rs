@@ -1,0 +1,422 @@
+//! A root of sessions on disk: listed, read, created and opened for writing.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::live::Live;
+use crate::log::{self, ReadLog};
+use crate::notes::NotesFold;
+use crate::order::newest_first;
+use crate::path::{encode_segment, log_path};
+use crate::replay::feed;
+use crate::write::LogWriter;
+use crate::{
+    Draft, Encoding, Event, EventError, Fold, Header, HeaderError, Json, LogError, Replay,
+    SessionId, Surface, Title, TitleError, WriteError,
+};
+
+/// Tells the time in milliseconds since the Unix epoch.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// A root of sessions.
+///
+/// Logs of both encodings are read and written; new ones get the store's. Everything here blocks on files:
+/// [`Sessions`](crate::Sessions) is its face for asynchronous code. Nothing is kept between calls.
+pub struct Store {
+    root: PathBuf,
+    encoding: Encoding,
+    clock: Clock,
+}
+
+/// What a root holds.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Headers, newest first, then by id.
+    pub sessions: Vec<Header>,
+    /// Logs whose header cannot be worked with, by path.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A log that cannot be listed.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Its session, as far as its directory tells.
+    pub id: Option<SessionId>,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Why.
+    pub why: LogError,
+}
+
+/// A session that was read and is not open.
+#[derive(Debug)]
+pub struct ReadSession {
+    /// Its facts.
+    pub header: Header,
+    /// Its surface, with the results that an interrupted turn's calls get.
+    pub surface: Surface,
+    /// Its title.
+    pub title: Result<Option<Title>, TitleError>,
+    /// How many events its file holds.
+    pub committed: u64,
+    /// How many more close an interrupted turn.
+    pub closers: u64,
+    /// What a torn end would be cut to, in bytes; none where the file's end is clean.
+    pub torn: Option<u64>,
+}
+
+/// What was done to a log when it was opened for writing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// Bytes of an unfinished write that were cut.
+    pub cut: u64,
+    /// Events that could be read in them, and were written again.
+    pub recovered: usize,
+    /// The types of the events that closed an interrupted turn.
+    pub closers: Vec<Box<str>>,
+}
+
+impl Repair {
+    /// Whether nothing was to be repaired.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Why a session cannot be read, created or opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The root itself cannot be listed.
+    #[error("{path}: {source}", path = .path.display())]
+    Root {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is no such session.
+    #[error("there is no session {0:?}")]
+    NotFound(SessionId),
+    /// There is one already.
+    #[error("session {0:?} exists already")]
+    Exists(SessionId),
+    /// Its log cannot be read.
+    #[error("session {id:?} cannot be read: {why}")]
+    Unreadable {
+        /// Whose.
+        id: SessionId,
+        /// Where it breaks, and why.
+        why: LogError,
+    },
+    /// The header of a new session cannot be written.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// A seed's event cannot be in a log.
+    #[error("event {seq} of the seed: {why}")]
+    Seed {
+        /// Its place.
+        seq: u64,
+        /// Why.
+        why: EventError,
+    },
+    /// The log cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// A log's place.
+struct Found {
+    path: PathBuf,
+    encoding: Encoding,
+}
+
+impl Store {
+    /// The sessions under `root`, which need not exist yet; new ones are written in `encoding`.
+    pub fn new(root: impl Into<PathBuf>, encoding: Encoding, clock: Clock) -> Self {
+        Self { root: root.into(), encoding, clock }
+    }
+
+    /// The root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The time.
+    pub fn now(&self) -> i64 {
+        (self.clock)()
+    }
+
+    /// Every session that can be listed, and every log that cannot.
+    ///
+    /// Symbolic links are not followed; files that are no logs are passed over.
+    ///
+    /// # Errors
+    /// When the root cannot be listed; one that does not exist is empty.
+    pub fn list(&self) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        let mut places: HashMap<SessionId, (PathBuf, Header)> = HashMap::new();
+        let mut twice: HashMap<SessionId, PathBuf> = HashMap::new();
+        for project in self.projects()? {
+            let (directories, files) = entries(&project);
+            let flat = files.into_iter().filter(|path| is_log_name(path));
+            listing.unreadable.extend(flat.map(|path| Unreadable {
+                id: None,
+                why: LogError::Flat(path.clone()),
+                path,
+            }));
+            for dir in directories {
+                let Some(found) = self.log_in(&dir) else { continue };
+                match found.and_then(|found| Ok((self.header(&found)?, found))) {
+                    Ok((header, found)) => {
+                        let id = header.id.clone();
+                        if let Some((earlier, _)) = places.get(&id) {
+                            twice.insert(id.clone(), earlier.clone());
+                            listing.unreadable.push(Unreadable {
+                                id: Some(id),
+                                why: LogError::Twice(earlier.clone()),
+                                path: found.path,
+                            });
+                        } else {
+                            places.insert(id, (found.path, header));
+                        }
+                    }
+                    Err(why) => {
+                        let id = segment_id(&dir);
+                        listing.unreadable.push(Unreadable { id, path: log_name(&dir), why });
+                    }
+                }
+            }
+        }
+        for (id, (path, header)) in places {
+            match twice.contains_key(&id) {
+                false => listing.sessions.push(header),
+                true => listing.unreadable.push(Unreadable {
+                    id: Some(id),
+                    why: LogError::Twice(path.clone()),
+                    path,
+                }),
+            }
+        }
+        listing.sessions.sort_by(|one, other| one.id.cmp(&other.id));
+        newest_first(&mut listing.sessions, |header| header);
+        listing.unreadable.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(listing)
+    }
+
+    /// Reads a session without changing anything; `fold` takes its events, those that close an interrupted turn
+    /// included.
+    ///
+    /// # Errors
+    /// When there is no such session, or its log cannot be read. `fold` may have taken events by then.
+    pub fn read(&self, id: &SessionId, fold: &mut dyn Fold) -> Result<ReadSession, StoreError> {
+        let found = self.find(id)?;
+        let log = self.scan(id, &found, fold)?;
+        let ReadLog { header, mut replay, torn, .. } = log;
+        let committed = replay.next_seq();
+        let closers = close(&mut replay, fold).map_err(|why| broken(id, why))?;
+        Ok(ReadSession {
+            header,
+            surface: replay.surface(),
+            title: replay.title(),
+            committed,
+            closers: closers.len() as u64,
+            torn: torn.map(|torn| torn.keep),
+        })
+    }
+
+    /// A new session, which comes to be on disk with its first commit: header, seed and whatever was appended by
+    /// then, in one write.
+    ///
+    /// `seed` holds the events that it inherits, in order from place zero; after a seed, even an empty one, stands
+    /// `session/end-seed`. Whoever seeds also sets the header's `seed_length`.
+    ///
+    /// # Errors
+    /// When the session exists, or its header or seed cannot be written.
+    pub fn create(&self, header: Header, seed: Option<Vec<Event>>) -> Result<Live, StoreError> {
+        header.check()?;
+        match self.find(&header.id) {
+            Err(StoreError::NotFound(_)) => {}
+            Err(error @ StoreError::Root { .. }) => return Err(error),
+            Ok(_) | Err(_) => return Err(StoreError::Exists(header.id)),
+        }
+        let writer = LogWriter::create(&self.root, &header, self.encoding)?;
+        let mut replay = Replay::new(header.id.clone());
+        let mut notes = NotesFold::new(&header);
+        let seeded = seed.is_some();
+        let mut events = seed.unwrap_or_default();
+        for event in &events {
+            replay.event(event).map_err(|why| StoreError::Seed { seq: event.seq, why })?;
+            notes.event(event);
+        }
+        if seeded && !replay.seed_ended() {
+            let event = self.end_seed(&mut replay).map_err(|why| broken_seed(&replay, why))?;
+            events.push(event);
+        }
+        Ok(Live::new(header, replay, notes, writer, events, self.clock.clone(), Repair::default()))
+    }
+
+    /// Opens a session for writing; `fold` takes the events of its log, those of the repair included.
+    ///
+    /// The end of an unfinished write is cut and an interrupted turn closed, on disk, before it returns.
+    ///
+    /// # Errors
+    /// When there is no such session, its log cannot be read, or somebody else writes it.
+    pub fn open(&self, id: &SessionId, fold: &mut dyn Fold) -> Result<Live, StoreError> {
+        let found = self.find(id)?;
+        // What is read before the lock is taken may change before it is.
+        let lock = LogWriter::lock(&found.path)?;
+        let header = self.header(&found).map_err(|why| broken(id, why))?;
+        let mut notes = NotesFold::new(&header);
+        let mut both = (&mut *fold, &mut notes);
+        let log = self.scan(id, &found, &mut both)?;
+        let ReadLog { header, mut replay, length, torn } = log;
+        let mut writer = LogWriter::open(&found.path, found.encoding, length, lock)?;
+        let closers = close(&mut replay, &mut both).map_err(|why| broken(id, why))?;
+        let repair = Repair {
+            cut: torn.as_ref().map_or(0, |torn| length - torn.keep),
+            recovered: torn.as_ref().map_or(0, |torn| torn.recovered.len()),
+            closers: closers.iter().map(|event| event.kind.clone()).collect(),
+        };
+        if !repair.is_none() {
+            writer.repair(torn, &closers)?;
+        }
+        let mut pending = Vec::new();
+        if !replay.seed_ended() {
+            let event = self.end_seed(&mut replay).map_err(|why| broken_seed(&replay, why))?;
+            feed(&mut both, &event);
+            pending.push(event);
+        }
+        Ok(Live::new(header, replay, notes, writer, pending, self.clock.clone(), repair))
+    }
+
+    fn end_seed(&self, replay: &mut Replay) -> Result<Event, EventError> {
+        replay.append(Draft::new("session/end-seed", Json::from_trusted("{}")), self.now())
+    }
+
+    fn scan(
+        &self,
+        id: &SessionId,
+        found: &Found,
+        fold: &mut dyn Fold,
+    ) -> Result<ReadLog, StoreError> {
+        let log = log::read(&found.path, found.encoding, fold).map_err(|why| broken(id, why))?;
+        self.check_place(&log.header, found).map_err(|why| broken(id, why))?;
+        Ok(log)
+    }
+
+    fn header(&self, found: &Found) -> Result<Header, LogError> {
+        let header = log::read_header(&found.path, found.encoding)?;
+        self.check_place(&header, found)?;
+        Ok(header)
+    }
+
+    /// A log belongs where its header says: project names are lossy, so a directory alone tells nothing for sure.
+    fn check_place(&self, header: &Header, found: &Found) -> Result<(), LogError> {
+        match log_path(&self.root, header, found.encoding) {
+            Some(path) if path == found.path => Ok(()),
+            _ => Err(LogError::Place { id: header.id.clone(), path: found.path.clone() }),
+        }
+    }
+
+    /// Where the log of `id` lies, whatever its working directory.
+    fn find(&self, id: &SessionId) -> Result<Found, StoreError> {
+        let segment = encode_segment(id).ok_or_else(|| StoreError::NotFound(id.clone()))?;
+        let mut found: Option<Found> = None;
+        for project in self.projects()? {
+            let dir = project.join(&segment);
+            if !fs::symlink_metadata(&dir).is_ok_and(|meta| meta.is_dir()) {
+                continue;
+            }
+            let Some(log) = self.log_in(&dir) else { continue };
+            let log = log.map_err(|why| broken(id, why))?;
+            if let Some(earlier) = found {
+                return Err(broken(id, LogError::Twice(earlier.path)));
+            }
+            found = Some(log);
+        }
+        found.ok_or_else(|| StoreError::NotFound(id.clone()))
+    }
+
+    /// The log in a session's directory; none where there is none.
+    fn log_in(&self, dir: &Path) -> Option<Result<Found, LogError>> {
+        let mut found = None;
+        for encoding in [Encoding::Zstd, Encoding::Raw] {
+            let path = dir.join(encoding.file_name());
+            match fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Some(Err(LogError::Io { path, source })),
+                Ok(_) if found.is_some() => return Some(Err(LogError::Twice(path))),
+                Ok(_) => found = Some(Found { path, encoding }),
+            }
+        }
+        found.map(Ok)
+    }
+
+    fn projects(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let failed = |source| StoreError::Root { path: self.root.clone(), source };
+        match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(failed(source)),
+            Ok(_) => Ok(entries(&self.root).0),
+        }
+    }
+}
+
+/// The directories and the other entries of a directory, each sorted; what cannot be looked at is left out.
+fn entries(dir: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut directories = Vec::new();
+    let mut others = Vec::new();
+    for entry in entries {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => directories.push(entry.path()),
+            Ok(_) => others.push(entry.path()),
+            Err(_) => {}
+        }
+    }
+    directories.sort();
+    others.sort();
+    (directories, others)
+}
+
+fn is_log_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.ends_with(".jsonl") || name.ends_with(".jsonl.zstd")
+}
+
+fn segment_id(dir: &Path) -> Option<SessionId> {
+    crate::decode_segment(dir.file_name()?.to_str()?)
+}
+
+/// The log in `dir`, for whoever wants to look.
+fn log_name(dir: &Path) -> PathBuf {
+    let zstd = dir.join(Encoding::Zstd.file_name());
+    match fs::symlink_metadata(&zstd) {
+        Ok(_) => zstd,
+        Err(_) => dir.join(Encoding::Raw.file_name()),
+    }
+}
+
+/// Closes an interrupted turn in memory.
+fn close(replay: &mut Replay, fold: &mut dyn Fold) -> Result<Vec<Event>, LogError> {
+    let closers = replay.closers();
+    for event in &closers {
+        replay.event(event).map_err(|why| LogError::Closer { seq: event.seq, why })?;
+        feed(fold, event);
+    }
+    Ok(closers)
+}
+
+fn broken(id: &SessionId, why: LogError) -> StoreError {
+    StoreError::Unreadable { id: id.clone(), why }
+}
+
+fn broken_seed(replay: &Replay, why: EventError) -> StoreError {
+    StoreError::Seed { seq: replay.next_seq(), why }
+}
