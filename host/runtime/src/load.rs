@@ -176,7 +176,7 @@ fn mismatch(manifest: &Manifest, misfit: Misfit) -> LoadError {
     LoadError::Mismatch {
         plugin: manifest.id.clone(),
         interface: format!("{}@{VERSION}", misfit.interface),
-        reason: format!("{:#}", misfit.reason),
+        reason: misfit.reason,
     }
 }
 

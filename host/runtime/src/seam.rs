@@ -32,10 +32,24 @@ pub(crate) struct Seams {
     pub(crate) references: Option<references::GuestIndices>,
 }
 
+/// The functions of a seam, for errors: the engine does not say which of them does not fit.
+fn functions(interface: &str) -> &'static str {
+    match interface {
+        "dsh:agent/pre-step" => "`handle`",
+        "dsh:agent/mentions" => "`candidates`",
+        _ => "`parse`, `format` or `prepare`",
+    }
+}
+
 /// An export that has a seam's name and not its functions or types.
 pub(crate) struct Misfit {
     pub(crate) interface: &'static str,
-    pub(crate) reason: wasmtime::Error,
+    pub(crate) reason: String,
+}
+
+/// Makes a misfit of what the engine says about an interface.
+fn misfit(interface: &'static str) -> impl Fn(wasmtime::Error) -> Misfit {
+    move |err| Misfit { interface, reason: format!("{}: {err:#}", functions(interface)) }
 }
 
 impl Seams {
@@ -46,7 +60,6 @@ impl Seams {
             component.get_export_index(None, format!("{name}@{VERSION}").as_str()).is_some()
         };
         let [at_pre_step, at_mentions, at_references] = NAMES;
-        let misfit = |interface| move |reason| Misfit { interface, reason };
         Ok(Seams {
             pre_step: has(at_pre_step)
                 .then(|| pre_step::GuestIndices::new(pre).map_err(misfit(at_pre_step)))
@@ -67,7 +80,6 @@ impl Seams {
         instance: &Instance,
     ) -> Result<(), Misfit> {
         let [at_pre_step, at_mentions, at_references] = NAMES;
-        let misfit = |interface| move |reason| Misfit { interface, reason };
         if let Some(seam) = &self.pre_step {
             seam.load(&mut store, instance).map_err(misfit(at_pre_step))?;
         }

@@ -1,0 +1,130 @@
+//! The host as an embedder has it: beside other work, moved between threads, cached, dropped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dsh_plugin_host::{Cause, HostOptions, Limit, PluginHost};
+use program_tests::{self as programs, Delay, Scripted, chain, everything, load, run, services};
+
+use crate::decision::{UNTOUCHED, entered};
+
+#[tokio::test]
+async fn a_busy_guest_lets_others_on_the_same_thread_finish_first() {
+    let (busy, quick) = (chain(&[programs::LOOPS]).await, chain(&[programs::PASSES]).await);
+    let services = services(Scripted::default()).0;
+    let loops = async {
+        let err = run(&busy, &services).await.expect_err("a limit");
+        assert!(matches!(err.cause, Cause::Limit(breach) if breach.limit == Limit::Cpu));
+    };
+    let passes = async {
+        for _ in 0..20 {
+            run(&quick, &services).await.expect("a decision");
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::pin!(loops);
+    tokio::select! {
+        biased;
+        () = &mut loops => panic!("the busy guest held the thread to its end"),
+        () = passes => {}
+    }
+    loops.await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_and_well_behaved_calls_run_beside_each_other() {
+    let quick = chain(&[programs::PASSES, programs::ADDS_CONTEXT]).await;
+    let mut hostile = Vec::new();
+    for program in [programs::LOOPS, programs::EATS_MEMORY, programs::RECURSES, programs::PANICS] {
+        let chain = chain(&[program]).await;
+        hostile.push(tokio::spawn(async move {
+            run(&chain, &services(Scripted::default()).0).await.expect_err("a failure");
+        }));
+    }
+    let well_behaved = (0..8).map(|_| {
+        let quick = quick.clone();
+        tokio::spawn(async move {
+            for _ in 0..50 {
+                assert_eq!(entered(&quick).await.len(), 3);
+            }
+        })
+    });
+    for task in well_behaved.collect::<Vec<_>>().into_iter().chain(hostile) {
+        task.await.expect("no panic");
+    }
+}
+
+#[tokio::test]
+async fn a_busy_guest_that_is_dropped_is_gone() {
+    let busy = chain(&[programs::LOOPS]).await;
+    let services = services(Scripted::default()).0;
+    tokio::select! {
+        biased;
+        err = run(&busy, &services) => panic!("{err:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+    let err = run(&busy, &services).await.expect_err("a limit");
+    assert!(matches!(err.cause, Cause::Limit(breach) if breach.limit == Limit::Cpu));
+}
+
+#[tokio::test]
+async fn plugins_outlive_the_host_that_loaded_them() {
+    let chain = chain(&[programs::PASSES]).await;
+    assert_eq!(entered(&chain).await, UNTOUCHED);
+}
+
+#[tokio::test]
+async fn a_host_can_do_without_fault_signals() {
+    let mut options = HostOptions::default();
+    options.fault_signals = false;
+    let host = PluginHost::new(options).expect("an engine");
+    let load = async |path| load(&host, path, everything()).await.expect("a plugin");
+    let passes = dsh_plugin_host::Chain::new([load(programs::PASSES).await]);
+    assert_eq!(entered(&passes).await, UNTOUCHED);
+    let recurses = dsh_plugin_host::Chain::new([load(programs::RECURSES).await]);
+    let err =
+        run(&recurses, &services(Scripted::delayed(Delay::None)).0).await.expect_err("a limit");
+    assert!(matches!(err.cause, Cause::Limit(breach) if breach.limit == Limit::Stack));
+}
+
+/// What becomes of a cache entry.
+type Damage = fn(&[u8]) -> Vec<u8>;
+
+/// Every file below `dir`.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in
+        fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path())
+    {
+        if entry.is_dir() { found.extend(files(&entry)) } else { found.push(entry) }
+    }
+    found
+}
+
+#[tokio::test]
+async fn compiled_code_is_kept_and_a_damaged_entry_is_compiled_anew() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let load_once = async || {
+        let mut options = HostOptions::default();
+        options.cache_dir = Some(dir.path().join("not/there/yet"));
+        let host = PluginHost::new(options).expect("an engine");
+        let plugin = load(&host, programs::PASSES, everything()).await.expect("a plugin");
+        assert_eq!(entered(&dsh_plugin_host::Chain::new([plugin])).await, UNTOUCHED);
+    };
+    load_once().await;
+    let entries = || files(dir.path()).into_iter().filter(|path| path.extension().is_none());
+    assert_eq!(entries().count(), 1, "{:?}", files(dir.path()));
+    let damages: [Damage; 4] = [
+        |entry| entry[..entry.len() / 2].to_vec(),
+        |entry| entry.iter().map(|byte| byte ^ 1).collect(),
+        |_| Vec::new(),
+        |_| b"something else".to_vec(),
+    ];
+    for damage in damages {
+        for entry in entries() {
+            let bytes = fs::read(&entry).expect("an entry");
+            fs::write(&entry, damage(&bytes)).expect("written");
+        }
+        load_once().await;
+    }
+}

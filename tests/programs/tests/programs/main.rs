@@ -1,0 +1,27 @@
+//! One test for each program under `guests/examples`, which holds its sentence; and tests of the host itself.
+
+mod chain;
+mod death;
+mod decision;
+mod host;
+mod limit;
+mod load;
+mod message;
+mod read;
+mod seam;
+
+use chain::*;
+use death::*;
+use decision::*;
+use limit::*;
+use message::*;
+use read::*;
+use seam::*;
+
+macro_rules! assert_test_exists {
+    ($name:ident) => {
+        #[expect(unused_imports, reason = "asserts that a test of this name exists")]
+        use self::$name as _;
+    };
+}
+program_tests::for_each_program!(assert_test_exists);
