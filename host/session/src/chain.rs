@@ -56,11 +56,6 @@ impl<T> Default for Chain<T> {
 }
 
 impl<T> Chain<T> {
-    /// How many items it has.
-    pub(crate) fn len(&self) -> usize {
-        self.links.len()
-    }
-
     /// The item under `key`.
     pub(crate) fn get(&self, key: u64) -> Option<&T> {
         self.links.get(&key).map(|link| &link.item)
@@ -141,7 +136,7 @@ mod tests {
     fn holds(chain: &Chain<u64>, keys: &[u64]) {
         let found: Vec<u64> = chain.iter().copied().collect();
         assert_eq!(found, keys);
-        assert_eq!(chain.len(), keys.len());
+        assert_eq!(chain.links.len(), keys.len());
     }
 
     #[test]

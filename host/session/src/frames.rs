@@ -169,7 +169,7 @@ impl<R: Read + Seek> Frames<R> {
     }
 
     /// Where the next frame begins.
-    pub(crate) fn position(&self) -> u64 {
+    pub(crate) fn next_start(&self) -> u64 {
         self.at
     }
 

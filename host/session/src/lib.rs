@@ -22,6 +22,8 @@ mod number;
 mod order;
 mod packed;
 mod path;
+mod prefix;
+mod query;
 mod repair;
 mod replay;
 mod row;
@@ -46,6 +48,8 @@ pub use message::{Block, Message, MessageError, Role, Source, ToolCall, ToolResu
 pub use notes::Note;
 pub use order::newest_first;
 pub use path::{Encoding, decode_segment, encode_segment, log_path, project_key};
+pub use prefix::{Cut, ForkError, completed_turns, fork_after_turn, fork_at, tool_pairing};
+pub use query::{Observation, QueryError, Record, Records, Sessions};
 pub use replay::Replay;
 pub use row::RowError;
 pub use scan::{LogError, Place};

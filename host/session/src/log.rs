@@ -143,7 +143,7 @@ fn whole_frames(
     scanner: &mut Scanner<'_>,
 ) -> Result<Option<Span>, LogError> {
     loop {
-        let byte = frames.position();
+        let byte = frames.next_start();
         match frames.find().map_err(|why| LogError::Frame { byte, why })? {
             Next::Frame(span) => {
                 scanner.enter_frame(span.start);

@@ -106,6 +106,12 @@ pub enum StoreError {
     /// There is one already.
     #[error("session {0:?} exists already")]
     Exists(SessionId),
+    /// It is open already: ask for the open one.
+    #[error("session {0:?} is open already")]
+    Open(SessionId),
+    /// The work was given up, as the runtime is shutting down.
+    #[error("the work was given up, as the runtime is shutting down")]
+    GivenUp,
     /// Its log cannot be read.
     #[error("session {id:?} cannot be read: {why}")]
     Unreadable {
@@ -207,6 +213,15 @@ impl Store {
         newest_first(&mut listing.sessions, |header| header);
         listing.unreadable.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(listing)
+    }
+
+    /// Reads a session's header alone.
+    ///
+    /// # Errors
+    /// When there is no such session, or its header cannot be read.
+    pub fn read_header(&self, id: &SessionId) -> Result<Header, StoreError> {
+        let found = self.find(id)?;
+        self.header(&found).map_err(|why| broken(id, why))
     }
 
     /// Reads a session without changing anything; `fold` takes its events, those that close an interrupted turn

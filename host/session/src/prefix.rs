@@ -1,0 +1,140 @@
+//! Prefixes of a log: what a fork may inherit (contracts §7.2, §7.3).
+
+use thiserror::Error;
+
+use crate::{Block, Event, NodeRole, Surface};
+
+/// Why a log cannot be forked where it was asked.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ForkError {
+    /// The boundary is no event of the log.
+    #[error("event {0} is not in the log")]
+    Boundary(u64),
+    /// The boundary lies in a turn that has not ended there.
+    #[error("the turn has not ended there")]
+    OpenTurn,
+    /// No turn has ended where it was asked, or at all.
+    #[error("no turn has ended there")]
+    NoTurn,
+}
+
+/// How many leading events a fork inherits that ends with event `boundary`, or with the last one.
+///
+/// # Errors
+/// When the boundary lies outside of the log, or in an open turn.
+pub fn fork_at(events: &[Event], boundary: Option<u64>) -> Result<usize, ForkError> {
+    let length = match boundary {
+        None => events.len(),
+        Some(seq) => usize::try_from(seq)
+            .ok()
+            .filter(|at| *at < events.len())
+            .map(|at| at + 1)
+            .ok_or(ForkError::Boundary(seq))?,
+    };
+    let prefix = events.iter().take(length);
+    match prefix.rev().find(|event| marks_turn(event)) {
+        Some(event) if &*event.kind == "turn/start" => Err(ForkError::OpenTurn),
+        _ => Ok(length),
+    }
+}
+
+/// How many leading events make up the completed turns: all through the last `turn/end`; zero where none has ended.
+pub fn completed_turns(events: &[Event]) -> usize {
+    events.iter().rposition(ends_turn).map_or(0, |at| at + 1)
+}
+
+/// How many leading events a person's fork inherits who chose event `at`, or the end.
+///
+/// The turn of that event is inherited whole, and so is what follows it up to the next turn, such as a title.
+///
+/// # Errors
+/// When that turn has not ended: the fork never holds less than the person chose.
+pub fn fork_after_turn(events: &[Event], at: Option<u64>) -> Result<usize, ForkError> {
+    let at = at.and_then(|at| usize::try_from(at).ok()).filter(|at| *at < events.len());
+    let end = match at {
+        Some(at) => events.iter().skip(at).position(ends_turn).map(|offset| at + offset + 1),
+        None => Some(completed_turns(events)).filter(|length| *length > 0),
+    };
+    let end = end.ok_or(ForkError::NoTurn)?;
+    let after = events.iter().skip(end).take_while(|event| &*event.kind != "turn/start");
+    Ok(end + after.count())
+}
+
+/// Whether a surface may be cut before and after each of its nodes: where every tool call has its result.
+///
+/// Only their numbers count. None where a result stands without a call: such a surface was cut already.
+pub fn tool_pairing(surface: &Surface) -> Option<Vec<Cut>> {
+    let mut open: usize = 0;
+    let cuts = surface.nodes().iter().map(|node| {
+        let before = open == 0;
+        match node.role {
+            NodeRole::User => {}
+            NodeRole::Assistant => {
+                let blocks = node.message.blocks().iter();
+                open += blocks.filter(|block| matches!(block, Block::ToolCall(_))).count();
+            }
+            NodeRole::Tool => open = open.checked_sub(1)?,
+        }
+        Some(Cut { before, after: open == 0 })
+    });
+    cuts.collect()
+}
+
+/// Where a surface may be cut around one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Right before it.
+    pub before: bool,
+    /// Right after it.
+    pub after: bool,
+}
+
+fn marks_turn(event: &Event) -> bool {
+    &*event.kind == "turn/start" || ends_turn(event)
+}
+
+fn ends_turn(event: &Event) -> bool {
+    &*event.kind == "turn/end"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Draft, Json};
+
+    fn log(kinds: &[&str]) -> Vec<Event> {
+        let event =
+            |(seq, kind): (u64, &&str)| Draft::new(kind, Json::parse("{}").unwrap()).at(seq, 0);
+        (0..).zip(kinds).map(event).collect()
+    }
+
+    const TURNS: [&str; 6] =
+        ["turn/start", "turn/end", "session/title", "turn/start", "step/start", "todo/write"];
+
+    #[test]
+    fn a_fork_ends_where_no_turn_is_open() {
+        let log = log(&TURNS);
+        assert_eq!(fork_at(&log, Some(2)), Ok(3));
+        assert_eq!(fork_at(&log, Some(1)), Ok(2));
+        assert_eq!(fork_at(&log, Some(0)), Err(ForkError::OpenTurn));
+        assert_eq!(fork_at(&log, None), Err(ForkError::OpenTurn));
+        assert_eq!(fork_at(&log, Some(6)), Err(ForkError::Boundary(6)));
+        assert_eq!(fork_at(&[], None), Ok(0));
+    }
+
+    #[test]
+    fn completed_turns_end_with_the_last_one() {
+        assert_eq!(completed_turns(&log(&TURNS)), 2);
+        assert_eq!(completed_turns(&log(&["turn/start"])), 0);
+    }
+
+    #[test]
+    fn a_person_forks_whole_turns() {
+        let log = log(&TURNS);
+        assert_eq!(fork_after_turn(&log, Some(0)), Ok(3));
+        assert_eq!(fork_after_turn(&log, None), Ok(3));
+        assert_eq!(fork_after_turn(&log, Some(99)), Ok(3));
+        assert_eq!(fork_after_turn(&log, Some(3)), Err(ForkError::NoTurn));
+    }
+}
