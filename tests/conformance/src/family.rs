@@ -2,9 +2,14 @@
 
 mod candidates;
 mod mention_parse;
+mod pipeline;
 mod prepare;
 mod prestep;
 mod retention;
+mod surface;
+mod tag_safe_json;
+mod text_retainer;
+mod title;
 mod uri;
 
 use anyhow::Result;
@@ -25,19 +30,34 @@ pub enum Family {
     Prestep,
     /// What can be mentioned.
     Candidates,
+    /// From raw logs to what the model reads.
+    Pipeline,
     /// What fits into a budget.
     Retention,
+    /// JSON in which no text can close a tag.
+    TagSafeJson,
+    /// A text cut to its ends.
+    TextRetainer,
+    /// The fold of a raw log.
+    Surface,
+    /// Titles.
+    Title,
 }
 
 impl Family {
     /// All of them, in the order in which they are run.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 11] = [
         Self::Uri,
         Self::MentionParse,
         Self::Prepare,
         Self::Prestep,
         Self::Candidates,
+        Self::Pipeline,
         Self::Retention,
+        Self::TagSafeJson,
+        Self::TextRetainer,
+        Self::Surface,
+        Self::Title,
     ];
 
     /// Its name, which is its file's.
@@ -48,7 +68,12 @@ impl Family {
             Self::Prepare => "prepare",
             Self::Prestep => "prestep",
             Self::Candidates => "candidates",
+            Self::Pipeline => "pipeline",
             Self::Retention => "retention",
+            Self::TagSafeJson => "tag_safe_json",
+            Self::TextRetainer => "text_retainer",
+            Self::Surface => "surface",
+            Self::Title => "title",
         }
     }
 
@@ -60,7 +85,12 @@ impl Family {
             Self::Prepare => prepare::run(subject, vector).await,
             Self::Prestep => prestep::run(subject, vector).await,
             Self::Candidates => candidates::run(subject, vector).await,
+            Self::Pipeline => pipeline::run(subject, vector).await,
             Self::Retention => retention::run(subject, vector).await,
+            Self::TagSafeJson => tag_safe_json::run(&subject.blocks, vector),
+            Self::TextRetainer => text_retainer::run(&subject.blocks, vector),
+            Self::Surface => surface::run(vector),
+            Self::Title => title::run(vector),
         }
     }
 }

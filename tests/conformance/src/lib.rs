@@ -4,7 +4,9 @@
 //! sessions scripted behind the host's traits; vectors of single building
 //! blocks through a test program that exports them.
 
+pub mod blocks;
 pub mod family;
+pub mod replayed;
 pub mod report;
 pub mod scripted;
 pub mod subject;

@@ -11,6 +11,7 @@ use dsh_plugin_host::{
 use dsh_plugins::SESSION_REFERENCE;
 use serde_json::{Map, Value};
 
+use crate::blocks::Blocks;
 use crate::scripted::{SCRIPTED_FAILURE, Scripted};
 use crate::vector::{Got, Skip};
 use crate::wtf16;
@@ -24,16 +25,17 @@ pub const INVALID_CONFIG: &str = "SESSION_REFERENCE_INVALID_CONFIG";
 /// What a new message's id is in the vectors.
 pub const NEW_ID: &str = "<UUID4>";
 
-/// A host that loads session-reference, each time with other settings.
-#[derive(Debug)]
+/// A host that loads session-reference, each time with other settings, and its building blocks.
 pub struct Subject {
+    /// The building blocks, in a component of their own.
+    pub blocks: Blocks,
     host: PluginHost,
     /// Compiled once for all settings; removed with the subject.
     _cache: tempfile::TempDir,
 }
 
 impl Subject {
-    /// A host with a cache of its own.
+    /// A host with a cache of its own, and the building blocks.
     ///
     /// # Errors
     ///
@@ -42,7 +44,7 @@ impl Subject {
         let cache = tempfile::tempdir().context("a directory for compiled code")?;
         let mut options = HostOptions::default();
         options.cache_dir = Some(cache.path().to_owned());
-        Ok(Self { host: PluginHost::new(options)?, _cache: cache })
+        Ok(Self { blocks: Blocks::new()?, host: PluginHost::new(options)?, _cache: cache })
     }
 
     /// Loads the plugin with the settings of a vector, granting what it declares.

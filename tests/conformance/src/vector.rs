@@ -1,9 +1,11 @@
 //! One golden vector: what goes in, what must come out, and how both compare.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::wtf16;
@@ -15,6 +17,8 @@ pub struct Vector {
     pub name: String,
     /// Every member of the vector.
     members: Map<String, Value>,
+    /// The vector as it stands in its file.
+    line: String,
 }
 
 /// What a vector came to when it was run.
@@ -85,7 +89,9 @@ impl Vector {
         ensure!(members.contains_key("input"), "{name}: no input");
         let ends = members.contains_key("expected") ^ members.contains_key("error_code");
         ensure!(ends, "{name}: neither `expected` nor `error_code`, or both");
-        Ok(Self { name, members })
+        read_once(members.get_mut("reads"));
+        read_once(members.get_mut("expected").and_then(|expected| expected.get_mut("reads")));
+        Ok(Self { name, members, line: line.to_owned() })
     }
 
     /// A member of the input; null where there is none.
@@ -100,6 +106,18 @@ impl Vector {
     /// When it is none.
     pub fn input_str(&self, name: &str) -> Result<&str> {
         self.input(name).as_str().with_context(|| format!("{name} is no string"))
+    }
+
+    /// A member of the input as it stands in the file, its keys in their order.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn input_json(&self, name: &str) -> Result<&str> {
+        let line: BTreeMap<String, &RawValue> = serde_json::from_str(&self.line)?;
+        let input = line.get("input").context("no input")?.get();
+        let input: BTreeMap<String, &RawValue> = serde_json::from_str(input)?;
+        Ok(input.get(name).with_context(|| format!("no {name}"))?.get())
     }
 
     /// What must come out; none of a vector that must fail.
@@ -152,5 +170,18 @@ impl Vector {
         let mut expected = self.members.clone();
         expected.remove("input");
         Verdict::Failed { expected: wtf16::json(&expected.into()), got }
+    }
+}
+
+/// Leaves each id once in a list of reads: what is asked for twice in one call is read once.
+fn read_once(reads: Option<&mut Value>) {
+    if let Some(Value::Array(reads)) = reads {
+        let mut seen = Vec::new();
+        reads.retain(|id| {
+            !seen.contains(id) && {
+                seen.push(id.clone());
+                true
+            }
+        });
     }
 }

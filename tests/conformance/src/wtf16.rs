@@ -2,23 +2,26 @@
 //!
 //! JavaScript's strings can hold half a surrogate pair, and no Rust string can.
 //! In a vector that is read here, each lone surrogate U+D800 to U+DFFF stands
-//! as the private-use character U+10D800 to U+10DFFF; no vector uses those.
+//! as the private-use character U+FD800 to U+FDFFF; a vector that holds one of
+//! those itself is refused.
 
 use std::borrow::Cow;
 
+use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use crate::vector::Skip;
 
 /// The distance from a surrogate to the character that stands for it.
-const PLANE: u32 = 0x10_0000;
+const PLANE: u32 = 0xf_0000;
 
 /// Reads JSON with lone surrogates in its strings.
 ///
 /// # Errors
 ///
-/// For what is not JSON otherwise.
-pub fn value(json: &str) -> serde_json::Result<Value> {
+/// For what is not JSON otherwise, and for a character that stands for another here.
+pub fn value(json: &str) -> Result<Value> {
+    ensure!(!json.chars().any(|char| surrogate(char).is_some()), "a reserved character: {json}");
     let mut text = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) = rest.find('\\') {
@@ -28,7 +31,13 @@ pub fn value(json: &str) -> serde_json::Result<Value> {
         let paired = matches!(unit, Some(0xd800..=0xdbff))
             && matches!(escape.get(6..).and_then(code_unit), Some(0xdc00..=0xdfff));
         let length = match unit {
-            Some(_) if paired => 12,
+            Some(unit) if paired => {
+                let low = escape.get(6..).and_then(code_unit).unwrap_or_default();
+                let char = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+                let reserved = char::from_u32(char).and_then(surrogate).is_some();
+                ensure!(!reserved, "a reserved character: {json}");
+                12
+            }
             Some(unit @ 0xd800..=0xdfff) => {
                 text.extend(char::from_u32(PLANE + unit));
                 rest = escape.get(6..).unwrap_or_default();
@@ -42,7 +51,7 @@ pub fn value(json: &str) -> serde_json::Result<Value> {
         rest = after;
     }
     text.push_str(rest);
-    serde_json::from_str(&text)
+    Ok(serde_json::from_str(&text)?)
 }
 
 /// The code unit whose `\uXXXX` a text begins with.
@@ -105,7 +114,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
 /// # Errors
 ///
 /// For a spelling that is no JSON.
-pub fn id(spelling: &str) -> serde_json::Result<Value> {
+pub fn id(spelling: &str) -> Result<Value> {
     value(&format!("\"{spelling}\""))
 }
 
@@ -119,7 +128,14 @@ mod tests {
             assert_eq!(super::json(&value(json).unwrap()), json);
         }
         assert_eq!(value(r#""\ud83d\ude00""#).unwrap(), "😀");
-        assert_eq!(value(r#""\ud83d\ud83d\ude00""#).unwrap(), "\u{10d83d}😀");
+        assert_eq!(value(r#""\ud83d\ud83d\ude00""#).unwrap(), "\u{fd83d}😀");
+    }
+
+    #[test]
+    fn a_character_that_stands_for_another_is_refused() {
+        assert!(value("\"\u{fd800}\"").is_err());
+        assert!(value(r#""\udbb6\udc00""#).is_err());
+        assert!(value(r#""\udbb5\udfff""#).is_ok());
     }
 
     #[test]
