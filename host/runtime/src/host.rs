@@ -196,3 +196,35 @@ impl Drop for Ticking<'_> {
         self.0.face().calls -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives way to the ticker until its clock's face is as `done` wants it.
+    fn wait_until(ticker: &Ticker, done: impl Fn(&Face) -> bool) {
+        while !done(&ticker.0.face()) {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_ticker_sleeps_while_no_call_runs_and_wakes_for_one() {
+        let engine = Engine::default();
+        let ticker = Ticker::start(engine.weak()).expect("a thread");
+        wait_until(&ticker, |face| face.asleep);
+        let _call = ticker.hold();
+        wait_until(&ticker, |face| !face.asleep);
+    }
+
+    #[test]
+    fn the_tickers_thread_ends_with_its_host() {
+        let engine = Engine::default();
+        let ticker = Ticker::start(engine.weak()).expect("a thread");
+        let clock = Arc::downgrade(&ticker.0);
+        drop(ticker);
+        while clock.strong_count() > 0 {
+            std::thread::yield_now();
+        }
+    }
+}

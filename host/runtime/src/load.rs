@@ -31,7 +31,7 @@ pub(crate) async fn load(
     settings: Settings,
     grants: &Grants,
 ) -> Result<Plugin, LoadError> {
-    let settings = settings.clone().checked(&manifest)?;
+    let settings = settings.checked(&manifest)?;
     let terms = Terms {
         capabilities: Arc::new(manifest.declares.and(&grants.capabilities)),
         limits: Arc::new(manifest.limits.capped_by(&grants.limits)),

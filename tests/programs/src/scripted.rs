@@ -23,6 +23,8 @@ pub struct Scripted {
     pub begun: Notify,
     /// What a read does before it answers.
     pub delay: Delay,
+    /// Whether batched reads answer nothing, as a broken store might.
+    pub mute: bool,
 }
 
 /// What a read does before it answers.
@@ -99,6 +101,9 @@ impl Sessions for Scripted {
             "b" => Ok(Some("Title".to_owned())),
             _ => Err(Failure::new("not-found", id)),
         };
+        if self.mute {
+            return Vec::new();
+        }
         ids.iter().map(title).collect()
     }
 

@@ -43,6 +43,14 @@ pub(crate) async fn granted_kind() {
 #[tokio::test]
 pub(crate) async fn reserved_kinds() {
     assert_eq!(entered(&chain(&[programs::RESERVED_KINDS]).await).await, UNTOUCHED);
+    // Not even where somebody gets them past the manifest.
+    let kinds = ["user", "model", "tool"].map(str::to_owned);
+    let (mut manifest, mut grants) = (manifest("reserved_kinds"), Grants::new(everything()));
+    manifest.declares.message_kinds.extend(kinds.clone());
+    grants.capabilities.message_kinds.extend(kinds);
+    let wasm = std::fs::read(programs::RESERVED_KINDS).expect("a program");
+    let loaded = host().load(manifest, &wasm, Settings::default(), &grants).await;
+    assert_eq!(entered(&Chain::new([loaded.expect("a plugin")])).await, UNTOUCHED);
 }
 
 #[tokio::test]

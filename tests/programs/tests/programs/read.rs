@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use dsh_plugin_host::{Asker, Cause, Limit, Refusal};
+use dsh_plugin_host::{Asker, Cause, Decision, Limit, Refusal};
 use program_tests::{self as programs, Delay, Scripted, chain, run, services};
 
 use crate::decision::{UNTOUCHED, cause, entered, seen};
@@ -10,6 +10,14 @@ use crate::decision::{UNTOUCHED, cause, entered, seen};
 #[tokio::test]
 pub(crate) async fn reads_titles() {
     assert_eq!(seen(&chain(&[programs::READS_TITLES]).await).await, "Title not-found none Title");
+}
+
+#[tokio::test]
+async fn entries_that_a_store_does_not_answer_are_unavailable() {
+    let chain = chain(&[programs::READS_TITLES]).await;
+    let mute = services(Scripted { mute: true, ..Scripted::default() }).0;
+    let Ok(Decision::Reject(rejection)) = run(&chain, &mute).await else { panic!() };
+    assert_eq!(rejection.reason.expect("titles"), ["unavailable"; 4].join(" "));
 }
 
 #[tokio::test]
