@@ -1,0 +1,170 @@
+//! What can be asked of `dsh-wasm`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use dsh_session::Encoding;
+
+/// Sandboxed plugins in an agent's loop, on the session logs of dsh.
+#[derive(Debug, Parser)]
+#[command(name = "dsh-wasm", version, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do; without it, a few lines on where to begin.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Makes sample sessions and runs a turn that mentions one of them, step by step.
+    Demo(Demo),
+    /// Runs one turn and prints the reply.
+    Run(Run),
+    /// Lists sessions, newest first.
+    Sessions(Sessions),
+    /// Shows one session.
+    Show(Show),
+    /// Lists what could be mentioned in a session, best first.
+    Mentions(Mentions),
+    /// Plugins of this binary.
+    #[command(subcommand)]
+    Plugin(Plugin),
+}
+
+/// Where sessions are kept, and for whom the answer is.
+#[derive(Args, Debug)]
+pub struct Common {
+    /// The folder that holds the sessions, such as `~/.dsh/sessions` [default: a data folder of its own]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Answers as JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `demo`.
+#[derive(Args, Debug)]
+pub struct Demo {
+    /// Leaves the sample sessions in this folder, which must be new or empty.
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// How the logs are written.
+    #[arg(long, value_enum, default_value = "zstd")]
+    pub encoding: LogEncoding,
+}
+
+/// Options of `run`.
+#[derive(Args, Debug)]
+pub struct Run {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// The session to continue: its id, the beginning of it, or its `dsh-session:` URI [default: a new one]
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// The working directory of a new session [default: the current one]
+    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    pub cwd: Option<PathBuf>,
+    /// Who answers: `echo`, or `script:FILE` for replies from a file.
+    #[arg(long, value_name = "MODEL", default_value = "echo")]
+    pub model: String,
+    /// How the log of a new session is written.
+    #[arg(long, value_enum, default_value = "zstd")]
+    pub encoding: LogEncoding,
+    /// What to say; `-` reads it from standard input.
+    pub prompt: String,
+}
+
+/// Options of `sessions`.
+#[derive(Args, Debug)]
+pub struct Sessions {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// Only those whose id, directory or title holds this, whatever its case.
+    pub query: Option<String>,
+}
+
+/// Options of `show`.
+#[derive(Args, Debug)]
+pub struct Show {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// Its id, the beginning of it, or its `dsh-session:` URI.
+    pub session: String,
+    /// Which view of it.
+    #[command(flatten)]
+    pub view: View,
+    /// Shows snapshots whole, not as one line.
+    #[arg(long)]
+    pub full: bool,
+}
+
+/// Which view of a session; without one of these, the conversation.
+#[derive(Args, Clone, Copy, Debug)]
+#[group(multiple = false)]
+pub struct View {
+    /// The nodes that the model would see next, with their events.
+    #[arg(long)]
+    pub surface: bool,
+    /// Every event of the log.
+    #[arg(long)]
+    pub log: bool,
+    /// The request that the model would get next, whole.
+    #[arg(long)]
+    pub request: bool,
+}
+
+/// Options of `mentions`.
+#[derive(Args, Debug)]
+pub struct Mentions {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// The session that is being written to: its id, the beginning of it, or its `dsh-session:` URI.
+    #[arg(long = "for", value_name = "SESSION")]
+    pub target: String,
+    /// Only those whose id, directory or title holds this, whatever its case.
+    pub query: Option<String>,
+}
+
+/// What can be asked about plugins.
+#[derive(Debug, Subcommand)]
+pub enum Plugin {
+    /// Lists the plugins in the order of the chain.
+    List {
+        /// Answers as JSON, for programs.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LogEncoding {
+    /// Compressed: `session.jsonl.zstd`.
+    Zstd,
+    /// Plain lines: `session.jsonl`.
+    Raw,
+}
+
+impl From<LogEncoding> for Encoding {
+    fn from(encoding: LogEncoding) -> Self {
+        match encoding {
+            LogEncoding::Zstd => Self::Zstd,
+            LogEncoding::Raw => Self::Raw,
+        }
+    }
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; of a turn: completed
+  1    it could not be done (the message says what, where and what to do)
+  2    the command line is wrong
+  3    the turn failed: a plugin refused the message, or the model failed
+  4    the turn was blocked: a plugin let no step begin
+  5    the turn ended at the model's token limit
+  130  interrupted: the turn was cancelled";

@@ -1,0 +1,169 @@
+//! Sessions, plugins and agents put together.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use dsh_agent::{Agent, Composition, MessageIds, Model, Progress};
+use dsh_plugin_host::{
+    Chain, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
+};
+use dsh_session::{Clock, Encoding, Header, Live, SessionId, Sessions, Store};
+
+use crate::adapter::{Reader, Sandbox};
+use crate::home;
+
+/// What every agent is told.
+const SYSTEM: &str = "You are a helpful assistant. Answer briefly and plainly.";
+
+/// How a harness is put together.
+pub struct Options {
+    /// How new logs are written.
+    pub encoding: Encoding,
+    /// Where compiled plugins are kept; none compiles them anew.
+    pub compiled: Option<PathBuf>,
+    /// Takes what plugins log.
+    pub log: Arc<dyn Log>,
+    /// The plugins, in the order of the chain, with their settings.
+    pub plugins: Vec<(dsh_plugins::Standard, Settings)>,
+}
+
+impl Options {
+    /// The standard plugins with their own settings, and a cache in the user's folder.
+    pub fn standard() -> Self {
+        Self {
+            encoding: Encoding::Zstd,
+            compiled: home::compiled(),
+            log: Arc::new(()),
+            plugins: dsh_plugins::ALL.map(|plugin| (plugin, Settings::default())).into(),
+        }
+    }
+}
+
+/// A root of sessions, the plugins that stand in their steps, and the agents on them.
+pub struct Harness {
+    sessions: Sessions,
+    plugins: Vec<Loaded>,
+    chain: Chain,
+    services: Services,
+    ids: MessageIds,
+}
+
+/// A plugin, with what the operator said about it.
+pub struct Loaded {
+    /// Ready to be called.
+    pub plugin: Plugin,
+    /// What it was granted.
+    pub grants: Grants,
+    /// What it was set to.
+    pub settings: Settings,
+}
+
+impl Harness {
+    /// Opens a root of sessions and loads the plugins; what the standard ones declare is granted.
+    ///
+    /// The root need not exist: the first session makes it.
+    ///
+    /// # Errors
+    /// When a plugin does not load.
+    pub async fn open(root: &Path, options: Options) -> anyhow::Result<Self> {
+        let sessions = sessions(root, options.encoding);
+        let plugins = load(&options).await?;
+        let ids: MessageIds = Arc::new(|| uuid::Uuid::new_v4().to_string());
+        let reader = Arc::new(Reader::new(sessions.clone()));
+        let services = Services::new(reader, options.log, ids.clone());
+        let chain = Chain::new(plugins.iter().map(|loaded| loaded.plugin.clone()));
+        Ok(Self { sessions, plugins, chain, services, ids })
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// The plugins, in the order of the chain.
+    pub fn plugins(&self) -> &[Loaded] {
+        &self.plugins
+    }
+
+    /// What calls of plugins are lent.
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// The plugin that completes mentions, where there is one.
+    pub fn mentions(&self) -> Option<&Plugin> {
+        let mut plugins = self.plugins.iter().map(|loaded| &loaded.plugin);
+        plugins.find(|plugin| plugin.has(Seam::Mentions))
+    }
+
+    /// Whether a mention in a prompt reaches a plugin.
+    pub fn resolves_mentions(&self) -> bool {
+        let mut links = self.chain.links().iter();
+        links.any(|plugin| plugin.has(Seam::Mentions))
+    }
+
+    /// An agent on a new session; nothing is on disk before its first event.
+    ///
+    /// # Errors
+    /// When another process is writing that very session.
+    pub async fn create(
+        &self,
+        cwd: Option<String>,
+        model: Arc<dyn Model>,
+    ) -> anyhow::Result<Agent> {
+        let id = SessionId::new(&format!("session-{}", uuid::Uuid::new_v4()));
+        let now = u64::try_from(self.sessions.store().now()).unwrap_or_default();
+        let live = self.sessions.create(Header::new(id, now, cwd), None).await?;
+        Ok(self.start(live, Progress::default(), model))
+    }
+
+    /// An agent on a stored session, with what waits in its inbox.
+    ///
+    /// # Errors
+    /// When there is no such session, its log cannot be continued, or another process writes it.
+    pub async fn resume(&self, id: &SessionId, model: Arc<dyn Model>) -> anyhow::Result<Agent> {
+        let (live, progress) = self.sessions.open(id, Progress::default()).await?;
+        Ok(self.start(live, progress, model))
+    }
+
+    fn start(&self, live: Live, progress: Progress, model: Arc<dyn Model>) -> Agent {
+        let cwd = live.header().cwd.clone();
+        let (chain, services) = (self.chain.clone(), self.services.clone());
+        let pre_step = Arc::new(Sandbox { chain, services, cwd });
+        let system = Some(SYSTEM.to_owned());
+        let composition = Composition { system, pre_step, ..Composition::new(model) };
+        Agent::start(live, progress, composition, self.ids.clone())
+    }
+}
+
+/// The sessions of a root, for reading alone.
+pub(crate) fn sessions(root: &Path, encoding: Encoding) -> Sessions {
+    Sessions::new(Store::new(root.to_owned(), encoding, clock()))
+}
+
+/// Milliseconds since the Unix epoch, by the system's clock.
+fn clock() -> Clock {
+    Arc::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+async fn load(options: &Options) -> anyhow::Result<Vec<Loaded>> {
+    let mut host = HostOptions::default();
+    host.cache_dir.clone_from(&options.compiled);
+    // A cache folder that cannot be made costs time, not the turn.
+    let host = PluginHost::new(host).or_else(|_| PluginHost::new(HostOptions::default()))?;
+    let mut loaded = Vec::new();
+    for (standard, settings) in &options.plugins {
+        let manifest =
+            Manifest::parse(standard.manifest).context("a standard plugin's manifest")?;
+        let grants = Grants::new(manifest.declares.clone());
+        let settings = settings.clone();
+        let plugin = host.load(manifest, standard.wasm, settings.clone(), &grants).await?;
+        loaded.push(Loaded { plugin, grants, settings });
+    }
+    Ok(loaded)
+}

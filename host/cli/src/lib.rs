@@ -1,0 +1,54 @@
+//! The command `dsh-wasm`: plugins, models, sessions and the loop put together.
+//!
+//! [`Harness`] is the whole: it opens a root of sessions, loads the plugins, and gives agents whose steps pass the
+//! chain. Everything else here shows to people what happens in it. Whole-turn tests use it without a terminal.
+
+mod adapter;
+mod args;
+mod demo;
+mod exit;
+mod find;
+mod harness;
+mod home;
+mod list;
+mod mentions;
+mod outcome;
+mod plugins;
+mod run;
+mod show;
+mod snapshot;
+mod visible;
+
+use std::io::Write;
+
+pub use adapter::{Reader, Sandbox};
+pub use args::{Cli, Command};
+pub use exit::Exit;
+pub use harness::{Harness, Loaded, Options};
+
+/// Does what `cli` asks; the answer goes to `out`, notices go to `err`.
+///
+/// # Errors
+/// When it could not be done; the error says what, where and what to do.
+pub async fn execute(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    match cli.command {
+        None => {
+            out.write_all(WELCOME.as_bytes())?;
+            Ok(Exit::Done)
+        }
+        Some(Command::Demo(args)) => demo::demo(&args, out).await,
+        Some(Command::Run(args)) => run::run(args, out, err).await,
+        Some(Command::Sessions(args)) => list::sessions(&args, out, err).await,
+        Some(Command::Show(args)) => show::show(&args, out).await,
+        Some(Command::Mentions(args)) => mentions::mentions(&args, out).await,
+        Some(Command::Plugin(args)) => plugins::plugin(&args, out).await,
+    }
+}
+
+const WELCOME: &str = "\
+dsh-wasm runs agents whose plugins are sandboxed WebAssembly components.
+  dsh-wasm demo                a turn with a mention, step by step, offline
+  dsh-wasm run \"PROMPT\"        talk; --session continues, --root opens a folder of dsh's
+  dsh-wasm sessions            what there is to show, continue and mention
+  dsh-wasm --help              everything else
+";

@@ -1,0 +1,58 @@
+//! `mentions`: what could be mentioned in a session.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use dsh_plugin_host::{Candidate, Target};
+use dsh_session::SessionId;
+use serde_json::json;
+
+use crate::args::Mentions;
+use crate::exit::Exit;
+use crate::find;
+use crate::harness::{Harness, Options};
+use crate::visible::Line;
+
+/// Lists the candidates, best first.
+pub(crate) async fn mentions(args: &Mentions, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let root = find::root(&args.common)?;
+    let harness = Harness::open(&root, Options::standard()).await?;
+    let id = find::session(harness.sessions(), &args.target).await?;
+    let header = harness.sessions().surface(&id).await?.header;
+    let plugin = harness.mentions().context("no plugin completes mentions here")?;
+    let target = Target { session: id.escaped().to_owned(), cwd: header.cwd.clone() };
+    let query = args.query.as_deref().unwrap_or_default();
+    let candidates = plugin.candidates(harness.services(), &target, query, None);
+    let candidates = tokio::select! {
+        candidates = candidates => candidates?,
+        _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+    };
+    for candidate in &candidates {
+        write(out, candidate, args.common.json)?;
+    }
+    if candidates.is_empty() && !args.common.json {
+        writeln!(out, "No other session matches. `dsh-wasm sessions` lists them all.")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn write(out: &mut dyn Write, candidate: &Candidate, json: bool) -> anyhow::Result<()> {
+    let Candidate { session, label, cwd, created_at, mention } = candidate;
+    let id = SessionId::from_escaped(session)
+        .context("the plugin offers an id that names no session")?;
+    if json {
+        let uri = find::uri(&id);
+        let line = json!({
+            "session": id, "uri": uri, "label": label, "cwd": cwd,
+            "createdAt": created_at, "mention": mention,
+        });
+        writeln!(out, "{line}")?;
+        return Ok(());
+    }
+    let shown = id.to_string();
+    writeln!(out, "{}", Line(label))?;
+    let place = cwd.as_deref().unwrap_or("no directory");
+    writeln!(out, "  {} · {} · {}", Line(&shown), Line(place), find::date(*created_at))?;
+    writeln!(out, "  {}", Line(mention))?;
+    Ok(())
+}
