@@ -1,6 +1,7 @@
 //! One event of a log: its envelope, and its data as text.
 
 use crate::Json;
+use crate::packed::write_row;
 
 /// An event at its place in a log (contracts §1.2).
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,16 @@ pub struct Event {
     pub surface_op: Option<SurfaceOp>,
     /// The earlier events that it was made from; only on the three surface types.
     pub sources: Option<Vec<u64>>,
+}
+
+impl Event {
+    /// The event as a row of a log, without its line's end.
+    pub fn row(&self) -> String {
+        let mut row = String::new();
+        write_row(self, &mut row);
+        row.truncate(row.trim_end().len());
+        row
+    }
 }
 
 /// How an event changes the surface.

@@ -8,6 +8,8 @@ use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::id::{Piece, pieces};
+
 /// One JSON value as its text, byte for byte.
 ///
 /// A log is written by JavaScript, whose strings may hold half a surrogate pair (`\ud83d`); no Rust string can. So
@@ -159,7 +161,7 @@ pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     if memchr::memchr(b'\\', raw.get().as_bytes()).is_none() {
         return raw.get().strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed);
     }
-    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|Text(text)| text)
+    read::<String>(raw.get()).ok().map(Cow::Owned)
 }
 
 /// The members of a JSON object, in order, each value as its text.
@@ -246,6 +248,19 @@ impl<'de> Deserialize<'de> for Object<'de> {
     }
 }
 
+/// WTF-8 as UTF-8, each lone surrogate as one U+FFFD.
+fn lossy(wtf8: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(wtf8) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => pieces(wtf8)
+            .map(|piece| match piece {
+                Piece::Text(text) => text,
+                Piece::Surrogate(_) => "\u{fffd}",
+            })
+            .collect(),
+    }
+}
+
 /// A JSON string as UTF-8, lone surrogates as U+FFFD.
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 
@@ -267,10 +282,10 @@ impl<'de> Deserialize<'de> for Text<'de> {
                 self,
                 bytes: &'de [u8],
             ) -> Result<Self::Value, E> {
-                Ok(Text(String::from_utf8_lossy(bytes)))
+                Ok(Text(lossy(bytes)))
             }
             fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+                Ok(Text(Cow::Owned(lossy(bytes).into_owned())))
             }
         }
         deserializer.deserialize_bytes(Bytes)
@@ -284,6 +299,10 @@ mod tests {
     #[track_caller]
     fn check(json: &str, text: &str) {
         assert_eq!(read::<String>(json).unwrap(), text);
+        assert_eq!(super::text(serde_json::from_str(json).unwrap()).unwrap(), text);
+        let object = format!("{{{json}:{json}}}");
+        let object: Object<'_> = serde_json::from_str(&object).unwrap();
+        assert_eq!(object.text(text).as_deref(), Some(text));
     }
 
     #[test]

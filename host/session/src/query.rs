@@ -215,17 +215,22 @@ impl Sessions {
         from_live: impl Fn(&Live) -> Result<T, StoreError>,
         from_log: impl Fn(&Store, &SessionId) -> Result<T, StoreError> + Clone + Send + 'static,
     ) -> Vec<Result<T, QueryError>> {
-        let mut answers: HashMap<&SessionId, Result<T, QueryError>> = HashMap::new();
+        let mut answers: HashMap<SessionId, Result<T, QueryError>> = HashMap::new();
         let mut cold = Vec::new();
         for id in ids {
-            if answers.contains_key(id) || cold.contains(&id) {
+            if answers.contains_key(id) {
                 continue;
             }
-            match self.live(id) {
-                Some(live) => drop(answers.insert(id, from_live(&live).map_err(QueryError::from))),
-                None => cold.push(id),
-            }
+            let answer = match self.live(id) {
+                Some(live) => from_live(&live).map_err(QueryError::from),
+                None => {
+                    cold.push(id.clone());
+                    Err(QueryError::GivenUp)
+                }
+            };
+            answers.insert(id.clone(), answer);
         }
+        // Owned ids: a future that borrows each in turn is not `Send` for its caller.
         let reads = cold.into_iter().map(|id| {
             let (store, wanted, from_log) = (self.store.clone(), id.clone(), from_log.clone());
             async move {
@@ -236,7 +241,7 @@ impl Sessions {
         let read: Vec<_> = stream::iter(reads).buffer_unordered(SIDE_BY_SIDE).collect().await;
         for (id, answer) in read {
             // It may have been opened, or come to be, in the meantime; what is open is newer.
-            let answer = match self.live(id) {
+            let answer = match self.live(&id) {
                 Some(live) => from_live(&live).map_err(QueryError::from),
                 None => answer,
             };
