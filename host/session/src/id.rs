@@ -122,13 +122,14 @@ impl Visitor<'_> for Wtf8 {
     }
 }
 
-enum Piece<'a> {
+/// A stretch of WTF-8.
+pub(crate) enum Piece<'a> {
     Text(&'a str),
     Surrogate(u16),
 }
 
 /// WTF-8 as its valid stretches and the lone surrogates between them.
-fn pieces(mut wtf8: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+pub(crate) fn pieces(mut wtf8: &[u8]) -> impl Iterator<Item = Piece<'_>> {
     std::iter::from_fn(move || {
         if let [0xed, high @ 0xa0..=0xbf, low, rest @ ..] = wtf8 {
             wtf8 = rest;

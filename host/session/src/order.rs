@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use icu_collator::{Collator, CollatorBorrowed, options::CollatorOptions};
 
-use crate::Header;
+use crate::{Header, SessionId};
 
 /// Sorts sessions newest first, and those of one moment by id as people order words, not bytes.
 ///
@@ -14,10 +14,25 @@ pub fn newest_first<T>(sessions: &mut [T], header: impl Fn(&T) -> &Header) {
     sessions.sort_by(|one, other| {
         let (one, other) = (header(one), header(other));
         other.created_at.cmp(&one.created_at).then_with(|| match &collator {
-            Some(collator) => collator.compare_utf16(&one.id.units(), &other.id.units()),
+            Some(collator) => collator.compare(&sortable(&one.id), &sortable(&other.id)),
             None => Ordering::Equal,
         })
     });
+}
+
+/// The id with each lone surrogate as a character of its own.
+///
+/// The reference orders lone surrogates among themselves, by number and before U+FFFD, as it does characters that
+/// nobody has assigned yet. No string holds the former, so some of the latter (from plane four) stand for them.
+fn sortable(id: &SessionId) -> String {
+    let units = id.units();
+    let chars = char::decode_utf16(units).map(|char| {
+        char.unwrap_or_else(|lone| {
+            let stand_in = 0x4_0000 + u32::from(lone.unpaired_surrogate());
+            char::from_u32(stand_in).unwrap_or(char::REPLACEMENT_CHARACTER)
+        })
+    });
+    chars.collect()
 }
 
 /// The root collation, which is also that of English; its data is compiled in.
@@ -28,7 +43,6 @@ fn collator() -> Option<CollatorBorrowed<'static>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SessionId;
 
     #[test]
     fn words_are_ordered_as_people_do() {

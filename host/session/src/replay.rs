@@ -43,8 +43,7 @@ impl Replay {
     pub fn row(&mut self, row: &str) -> Result<(Event, Option<Replacement>), EventError> {
         let row: Envelope<'_> = serde_json::from_str(row)
             .map_err(|_| EventError::Envelope("text is no JSON object"))?;
-        let found = row.seq().ok_or(EventError::Envelope("seq is no place in a log"))?;
-        self.expect(found)?;
+        self.expect(row.seq())?;
         self.envelope(&row)
     }
 
@@ -97,7 +96,7 @@ impl Replay {
     /// # Errors
     /// When it cannot follow, or has a shape that only old logs have; nothing has changed then.
     pub fn event(&mut self, event: &Event) -> Result<Option<Replacement>, EventError> {
-        self.expect(event.seq)?;
+        self.expect(Some(event.seq))?;
         if event.time.unsigned_abs() > crate::MAX_SAFE_INTEGER {
             return Err(EventError::Envelope("time is no integer within 2^53 - 1"));
         }
@@ -153,9 +152,9 @@ impl Replay {
         self.seed_ended
     }
 
-    fn expect(&self, found: u64) -> Result<(), EventError> {
+    fn expect(&self, found: Option<u64>) -> Result<(), EventError> {
         match self.next_seq() {
-            expected if expected == found => Ok(()),
+            expected if Some(expected) == found => Ok(()),
             expected => Err(SurfaceError::Place { expected, found }.into()),
         }
     }

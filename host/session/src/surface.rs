@@ -78,12 +78,12 @@ impl Node {
 #[non_exhaustive]
 pub enum SurfaceError {
     /// Places have gaps.
-    #[error("its place is {found} where {expected} was due")]
+    #[error("its place is not {expected}, which was due")]
     Place {
         /// The next place.
         expected: u64,
-        /// The event's.
-        found: u64,
+        /// The event's; none where it names none.
+        found: Option<u64>,
     },
     /// A type that is no node says how it changes the surface.
     #[error("it changes the surface, and its type cannot")]
@@ -182,7 +182,7 @@ impl SurfaceFold {
         message: Option<Message>,
     ) -> Result<Option<Replacement>, SurfaceError> {
         if event.seq != self.next {
-            return Err(SurfaceError::Place { expected: self.next, found: event.seq });
+            return Err(SurfaceError::Place { expected: self.next, found: Some(event.seq) });
         }
         let (Some(role), Some(message)) = (role(&event.kind), message) else {
             if event.surface_op.is_some() {

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::json::is_string;
 use crate::number::safe_count;
 use crate::{Event, Json, Object};
 
@@ -63,10 +64,12 @@ impl TitleFold {
 
 fn read(seq: u64, updated_at: i64, data: &Json) -> Option<Title> {
     let data = data.object().ok()?;
-    let messages = data.list("messageSeqs")?;
+    let seqs = data.get("messageSeqs")?;
+    // Whatever JavaScript can spread, of which only places mean anything.
+    let seqs = if is_string(seqs) { Vec::new() } else { data.list("messageSeqs")? };
     Some(Title {
         title: data.text("title")?.as_ref().to_owned(),
-        messages: messages.iter().map(|seq| safe_count(seq.as_str())).collect::<Option<_>>()?,
+        messages: seqs.iter().filter_map(|seq| safe_count(seq.as_str())).collect(),
         source: source(&serde_json::from_str(data.get("source")?.get()).ok()?)?,
         seq,
         updated_at,
