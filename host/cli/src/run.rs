@@ -7,13 +7,13 @@ use anyhow::Context as _;
 use dsh_agent::{Agent, Cause, Model, Shown};
 use dsh_model::{Echo, Script, Scripted};
 use dsh_session::{Event, SessionId};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::harness::{Harness, Options};
 use crate::outcome::Outcome;
-use crate::visible::{Line, Lines};
+use crate::visible::{self, Lines};
 use crate::{find, snapshot};
 
 /// Runs one turn; the reply goes to `out`, notices go to `err`.
@@ -92,12 +92,12 @@ impl Turn<'_> {
 
     fn session(&mut self, id: &SessionId, new: bool) -> io::Result<()> {
         if self.json {
-            let uri = find::uri(id);
-            let line = json!({ "type": "session", "session": id, "uri": uri, "new": new });
+            let line = Line::Session { session: id, uri: find::uri(id), new };
+            let line = serde_json::to_string(&line)?;
             return writeln!(self.out, "{line}");
         }
         let kind = if new { "new session" } else { "session" };
-        writeln!(self.err, "{kind} {}", Line(&id.to_string()))
+        writeln!(self.err, "{kind} {}", visible::Line(&id.to_string()))
     }
 
     fn event(&mut self, event: &Event, prompt: &str) -> io::Result<()> {
@@ -119,11 +119,11 @@ impl Turn<'_> {
             }
             Some(Shown::Message(message)) => {
                 for line in snapshot::summary(&message).into_iter().flatten() {
-                    writeln!(self.err, "{}: {line}", Line(&message.source().kind))?;
+                    writeln!(self.err, "{}: {line}", visible::Line(&message.source().kind))?;
                 }
                 Ok(())
             }
-            Some(Shown::ToolCall(call)) => writeln!(self.err, "tool {}", Line(&call.name)),
+            Some(Shown::ToolCall(call)) => writeln!(self.err, "tool {}", visible::Line(&call.name)),
             _ => Ok(()),
         }
     }
@@ -137,10 +137,9 @@ impl Turn<'_> {
     ) -> anyhow::Result<Exit> {
         let unsent = self.told.is_none().then_some(prompt);
         if self.json {
-            let line = json!({
-                "type": "result", "session": id, "outcome": outcome.outcome, "reply": self.reply,
-                "error": outcome.error, "prompt": unsent,
-            });
+            let (session, reply) = (id, &*self.reply);
+            let line = Line::Result { session, outcome, reply, prompt: unsent };
+            let line = serde_json::to_string(&line)?;
             writeln!(self.out, "{line}")?;
             return Ok(outcome.exit());
         }
@@ -160,6 +159,24 @@ impl Turn<'_> {
         }
         Ok(outcome.exit())
     }
+}
+
+/// The lines of `--json` beside the events.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line<'a> {
+    Session {
+        session: &'a SessionId,
+        uri: String,
+        new: bool,
+    },
+    Result {
+        session: &'a SessionId,
+        #[serde(flatten)]
+        outcome: &'a Outcome,
+        reply: &'a str,
+        prompt: Option<&'a str>,
+    },
 }
 
 fn prompt(args: &Run) -> anyhow::Result<String> {

@@ -1,9 +1,8 @@
 //! The conversation as people see it: everything that joined history, whatever was compacted since.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
-use dsh_agent::{Shown, Splice, TurnEnd};
+use dsh_agent::{Inbox, Shown, Splice, TurnEnd};
 use dsh_session::{Block, Event, Fold, Message, SessionId, Sessions, SurfaceOp};
 
 use crate::find;
@@ -22,7 +21,7 @@ pub(super) async fn show(
     let (read, conversation) = super::read(sessions, id, Conversation::default()).await?;
     if json {
         for entry in &conversation.entries {
-            if let Entry::Message(message) = entry {
+            if let Entry::Message { message, .. } = entry {
                 writeln!(out, "{}", message.json().as_str())?;
             }
         }
@@ -34,57 +33,55 @@ pub(super) async fn show(
     let (shown, cwd) = (id.to_string(), header.cwd.as_deref().unwrap_or("no directory"));
     writeln!(out, "  {} · {} · {}", Line(&shown), Line(cwd), find::date(header.created_at))?;
     writeln!(out, "  {}", find::uri(id))?;
-    for entry in &conversation.entries {
-        match entry {
-            Entry::Message(message) => conversation.message(out, message, full)?,
-            Entry::End(end) => {
-                if let Some(sentence) = Outcome::of(end).sentence() {
-                    writeln!(out, "\n        {sentence}")?;
-                }
-            }
-        }
-    }
+    conversation.entries.iter().try_for_each(|entry| entry.write(out, full))?;
     Ok(())
 }
 
-/// What people see, and what they typed.
+/// What people see, in order.
 #[derive(Default)]
 struct Conversation {
     entries: Vec<Entry>,
-    /// Prompts as they entered the inbox, by message id; kept while they differ from what joined history.
-    typed: HashMap<String, Message>,
+    inbox: Inbox,
+    /// Prompts that a turn claimed and that have not joined history yet, as they were typed.
+    claimed: Vec<Message>,
 }
 
 enum Entry {
-    Message(Message),
+    /// It joined history.
+    Message {
+        message: Message,
+        /// What was typed, where a plugin changed it on its way.
+        typed: Option<Message>,
+    },
+    /// A prompt that never joined history.
+    Unsent(Message),
+    /// A turn is over.
     End(TurnEnd),
 }
 
 impl Fold for Conversation {
     fn event(&mut self, event: &Event) {
-        if matches!(event.surface_op, Some(SurfaceOp::Replace { .. })) {
+        if let Some(SurfaceOp::Replace { .. }) = event.surface_op {
             return;
         }
-        if &*event.kind == "agent/inbox/spliced" {
-            let Some(splice) = Splice::parse(&event.data) else { return };
-            let prompts = splice.inserted.into_iter().filter(|message| message.source().is_user());
-            self.typed.extend(prompts.map(|message| (message.id().to_owned(), message)));
-            return;
-        }
-        let message = match Shown::of(event) {
-            Some(Shown::Message(message) | Shown::ToolResult(message)) => message,
-            Some(Shown::TurnEnded(_, end)) => return self.entries.push(Entry::End(end)),
-            _ => {
-                let data = event.data.object().ok().filter(|_| &*event.kind == "assistant/message");
-                let message = data.and_then(|data| Message::parse(data.read("message")?).ok());
-                let Some(message) = message else { return };
-                message
+        match Shown::of(event) {
+            Some(Shown::Message(message) | Shown::ToolResult(message)) => self.joined(message),
+            Some(Shown::TurnEnded(_, end)) => {
+                self.entries.extend(self.claimed.drain(..).map(Entry::Unsent));
+                self.entries.push(Entry::End(end));
             }
-        };
-        if self.typed.get(message.id()).is_some_and(|typed| typed.text() == message.text()) {
-            self.typed.remove(message.id());
+            _ if &*event.kind == "assistant/message" => {
+                let message = event.data.object().ok().and_then(|data| data.read("message"));
+                let message = message.and_then(|message| Message::parse(message).ok());
+                message.into_iter().for_each(|message| self.joined(message));
+            }
+            _ if &*event.kind == "agent/inbox/spliced" => {
+                let Some(splice) = Splice::parse(&event.data) else { return };
+                let claimed = self.inbox.apply(&splice).into_iter().filter(|_| !splice.canceled);
+                self.claimed.extend(claimed.filter(|message| message.source().is_user()));
+            }
+            _ => {}
         }
-        self.entries.push(Entry::Message(message));
     }
 
     fn wants_chunks(&self) -> bool {
@@ -93,40 +90,56 @@ impl Fold for Conversation {
 }
 
 impl Conversation {
-    fn message(&self, out: &mut dyn Write, message: &Message, full: bool) -> io::Result<()> {
-        let source = message.source();
-        if let (Some(lines), false) = (snapshot::summary(message), full) {
-            for line in lines {
-                writeln!(out, "      ↳ {}: {line}", Line(&source.kind))?;
-            }
-            return Ok(());
-        }
-        writeln!(out)?;
-        for block in message.blocks() {
-            match block {
-                Block::Text(text) => said(out, speaker(message), text)?,
-                Block::Reasoning(text) => said(out, "thinks", text)?,
-                Block::ToolCall(call) => {
-                    said(out, "calls", &format!("{} {}", call.name, call.arguments))?;
-                }
-                Block::ToolResult(result) => {
-                    let texts = result.content.iter().filter_map(Block::text);
-                    said(out, "result", &texts.collect::<Vec<_>>().join("\n"))?;
-                }
-                Block::Other(_) => said(out, speaker(message), "(something that is no text)")?,
-            }
-        }
-        if let Some(typed) = self.typed.get(message.id()) {
-            let by = rewritten_by(message);
-            writeln!(
-                out,
-                "      ↳ {} changed this; you wrote: {}",
-                Line(&by),
-                Line(&typed.text())
-            )?;
-        }
-        Ok(())
+    fn joined(&mut self, message: Message) {
+        let place = self.claimed.iter().position(|claimed| claimed.id() == message.id());
+        let typed = place.map(|place| self.claimed.swap_remove(place));
+        let typed = typed.filter(|typed| typed.text() != message.text());
+        self.entries.push(Entry::Message { message, typed });
     }
+}
+
+impl Entry {
+    fn write(&self, out: &mut dyn Write, full: bool) -> io::Result<()> {
+        match self {
+            Self::Message { message, typed } => {
+                write_message(out, message, full)?;
+                let Some(typed) = typed else { return Ok(()) };
+                let (by, typed) = (rewritten_by(message), typed.text());
+                writeln!(out, "      ↳ {} changed this; you wrote: {}", Line(&by), Line(&typed))
+            }
+            Self::Unsent(message) => {
+                writeln!(out)?;
+                said(out, "unsent", &message.text())
+            }
+            Self::End(end) => match Outcome::of(end).sentence() {
+                Some(sentence) => writeln!(out, "        {sentence}"),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+fn write_message(out: &mut dyn Write, message: &Message, full: bool) -> io::Result<()> {
+    if let (Some(lines), false) = (snapshot::summary(message), full) {
+        let kind = &message.source().kind;
+        return lines.iter().try_for_each(|line| writeln!(out, "      ↳ {}: {line}", Line(kind)));
+    }
+    writeln!(out)?;
+    for block in message.blocks() {
+        match block {
+            Block::Text(text) => said(out, speaker(message), text)?,
+            Block::Reasoning(text) => said(out, "thinks", text)?,
+            Block::ToolCall(call) => {
+                said(out, "calls", &format!("{} {}", call.name, call.arguments))?;
+            }
+            Block::ToolResult(result) => {
+                let texts = result.content.iter().filter_map(Block::text);
+                said(out, "result", &texts.collect::<Vec<_>>().join("\n"))?;
+            }
+            Block::Other(_) => said(out, speaker(message), "(something that is no text)")?,
+        }
+    }
+    Ok(())
 }
 
 fn speaker(message: &Message) -> &str {
