@@ -1,1 +1,47 @@
-//! Stub.
+//! The agent loop: an inbox, turns and steps, on a session's log.
+//!
+//! An [`Agent`] is put together from a [`Composition`]: a [`Model`], [`Tool`]s with their [`ToolGate`]s, and a
+//! [`PreStep`]. What one wants of it goes into its [`Inbox`]; a turn claims it, asks the pre-step whether and with
+//! which messages to go on, logs those, derives a [`Request`] from the log alone, logs what the model streams, and
+//! runs its tools until the model owes nothing. Everything that happens is an event of the session's log, in exactly
+//! the order of the real client; [`Shown`] is what a person sees of it.
+//!
+//! Nothing here knows about WebAssembly. Time comes from the session, ids come from the caller, and nothing is global.
+
+mod agent;
+mod approval;
+mod assemble;
+mod calls;
+mod cancel;
+mod chunk;
+mod composition;
+mod driver;
+mod error;
+mod foreign;
+mod gate;
+mod header;
+mod inbox;
+mod lifecycle;
+mod model;
+mod pre_step;
+mod progress;
+mod shown;
+mod step;
+mod stream;
+mod tool;
+mod turn;
+
+pub use agent::{Agent, EndedTurn, MessageIds, Status};
+pub use cancel::{Cancel, Cause};
+pub use chunk::{BlockType, Chunk, Finish, ModelFailure, ReplyBlock, Usage};
+pub use composition::Composition;
+pub use error::{AgentError, LogError};
+pub use gate::{Approval, Approver, ToolGate, Verdict};
+pub use header::{AdapterDefaults, Config, RequestHeader};
+pub use inbox::{Inbox, InboxError, Splice, Target};
+pub use lifecycle::{TurnEnd, TurnError};
+pub use model::{Model, Request, Route};
+pub use pre_step::{Accept, Decision, Failure, PreStep, StepInfo};
+pub use progress::Progress;
+pub use shown::Shown;
+pub use tool::{Call, Tool, ToolError, ToolOutput, ToolSpec};

@@ -1,0 +1,309 @@
+//! Drives turns while there is something to do.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use dsh_session::{Draft, Event, Live, Message};
+
+use crate::cancel::CancelSource;
+use crate::header::Headers;
+use crate::lifecycle::Place;
+use crate::turn::Turn;
+use crate::{
+    AgentError, Cancel, Cause, Composition, EndedTurn, Inbox, LogError, MessageIds, Progress,
+    Splice, Status, Target, TurnEnd,
+};
+
+/// What the clones of an agent and its task share.
+pub(crate) struct Shared {
+    live: Live,
+    ids: MessageIds,
+    runtime: Handle,
+    status: watch::Sender<Status>,
+    state: Mutex<State>,
+}
+
+/// Held only between awaits; an event is logged before the state says so.
+struct State {
+    inbox: Inbox,
+    headers: Headers,
+    /// The last turn that was started.
+    turn: u64,
+    composition: Arc<Composition>,
+    activity: Option<Activity>,
+    last: Option<EndedTurn>,
+    disposed: bool,
+}
+
+/// What runs.
+struct Activity {
+    cancel: CancelSource,
+    /// Whether the turn ended so that nothing follows by itself.
+    stopping: bool,
+    /// Whether steering came that no step has claimed.
+    steered: bool,
+    /// What came too late for this activity, and wakes the next.
+    latched: Vec<String>,
+}
+
+impl Activity {
+    fn new() -> Self {
+        Self { cancel: CancelSource::new(), stopping: false, steered: false, latched: Vec::new() }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        live: Live,
+        progress: Progress,
+        composition: Composition,
+        ids: MessageIds,
+        runtime: Handle,
+    ) -> Self {
+        let seed_length = live.header().seed_length.unwrap_or(0);
+        let (turn, headers, inbox) = progress.finish(seed_length);
+        let composition = Arc::new(composition);
+        let (activity, last, disposed) = (None, None, false);
+        let state = State { inbox, headers, turn, composition, activity, last, disposed };
+        let status = watch::Sender::new(Status::Idle);
+        Self { live, ids, runtime, status, state: Mutex::new(state) }
+    }
+
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    pub(crate) fn new_id(&self) -> String {
+        (self.ids)()
+    }
+
+    pub(crate) fn status(&self) -> watch::Receiver<Status> {
+        self.status.subscribe()
+    }
+
+    pub(crate) fn last_turn(&self) -> Option<EndedTurn> {
+        self.state().last.clone()
+    }
+
+    pub(crate) fn composition(&self) -> Arc<Composition> {
+        Arc::clone(&self.state().composition)
+    }
+
+    pub(crate) fn compose(&self, composition: Composition) {
+        self.state().composition = Arc::new(composition);
+    }
+
+    pub(crate) fn waiting(&self, target: Target) -> Vec<Message> {
+        self.state().inbox.waiting(target).to_vec()
+    }
+
+    /// Puts a message into the inbox; one that wakes starts the driver.
+    pub(crate) fn send(
+        self: &Arc<Self>,
+        message: Message,
+        target: Target,
+        wakes: bool,
+    ) -> Result<(), AgentError> {
+        let mut state = self.state();
+        if state.disposed {
+            return Err(AgentError::Disposed);
+        }
+        let cancelled =
+            state.activity.as_ref().is_some_and(|running| running.cancel.is_cancelled());
+        let target = if wakes && cancelled { Target::NextTurn } else { target };
+        let id = message.id().to_owned();
+        let splice = state.inbox.push(target, message)?;
+        self.log_splice(&mut state, &splice)?;
+        if !wakes {
+            return Ok(());
+        }
+        match &mut state.activity {
+            Some(running) if running.stopping || cancelled => running.latched.push(id),
+            Some(running) => running.steered |= target == Target::NextStep,
+            None => {
+                state.activity = Some(Activity::new());
+                self.status.send_replace(Status::Running);
+                self.runtime.spawn(drive(Arc::clone(self)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts `messages` where the one with this id waits.
+    pub(crate) fn replace(
+        &self,
+        id: &str,
+        messages: Vec<Message>,
+    ) -> Result<Option<Message>, AgentError> {
+        let mut state = self.state();
+        let Some((target, place)) = state.inbox.find(id) else {
+            return Ok(None);
+        };
+        let place = i64::try_from(place).unwrap_or(i64::MAX);
+        match state.inbox.splice(target, place, 1, messages)? {
+            Some(splice) => Ok(self.log_splice(&mut state, &splice)?.pop()),
+            None => Ok(None),
+        }
+    }
+
+    /// Cancels what runs, even where the log refuses to say that what waits is gone.
+    pub(crate) fn cancel(&self, cause: Cause, keep_inbox: bool) -> Result<(), LogError> {
+        let mut state = self.state();
+        let cleared = if keep_inbox { Ok(()) } else { self.clear(&mut state) };
+        if let Some(running) = &state.activity {
+            running.cancel.cancel(cause);
+        }
+        cleared
+    }
+
+    pub(crate) fn dispose(&self) -> Result<(), LogError> {
+        let mut state = self.state();
+        state.disposed = true;
+        let cleared = self.clear(&mut state);
+        match &state.activity {
+            Some(running) => running.cancel.cancel(Cause::Disposed),
+            None => {
+                self.status.send_replace(Status::Disposed);
+            }
+        }
+        cleared
+    }
+
+    /// What a step takes from the inbox.
+    pub(crate) fn claim(&self, prompt: bool) -> Result<Vec<Message>, LogError> {
+        let mut state = self.state();
+        let mut claimed = Vec::new();
+        for splice in state.inbox.claim(prompt) {
+            claimed.extend(self.log_splice(&mut state, &splice)?);
+        }
+        if let Some(running) = &mut state.activity {
+            running.steered = false;
+        }
+        Ok(claimed)
+    }
+
+    /// Gives tools' messages to the next step.
+    pub(crate) fn join_next_step(&self, messages: Vec<Message>) -> Result<(), AgentError> {
+        let mut state = self.state();
+        for message in messages {
+            let splice = state.inbox.push(Target::NextStep, message)?;
+            self.log_splice(&mut state, &splice)?;
+        }
+        Ok(())
+    }
+
+    /// The number and the parts of a turn that is about to start.
+    pub(crate) fn next_turn(&self) -> (u64, Arc<Composition>, Cancel) {
+        let state = self.state();
+        let cancel = state
+            .activity
+            .as_ref()
+            .map_or_else(|| CancelSource::new().token(), |running| running.cancel.token());
+        (state.turn + 1, Arc::clone(&state.composition), cancel)
+    }
+
+    /// Remembers that a turn's start was logged.
+    pub(crate) fn turn_started(&self, turn: u64) {
+        self.state().turn = turn;
+    }
+
+    /// Runs `read` on the request headers of the log.
+    pub(crate) fn headers<T>(&self, read: impl FnOnce(&mut Headers) -> T) -> T {
+        read(&mut self.state().headers)
+    }
+
+    pub(crate) fn append(&self, draft: Result<Draft, LogError>) -> Result<Event, LogError> {
+        Ok(self.live.append(draft?)?)
+    }
+
+    pub(crate) async fn commit(&self) -> Result<(), LogError> {
+        Ok(self.live.commit().await?)
+    }
+
+    /// Logs how a turn ended. From then on it takes a new wake to start another, where it did not end well.
+    pub(crate) fn end_turn(&self, place: Place, end: TurnEnd) -> Result<(), LogError> {
+        let mut state = self.state();
+        let logged = self.append(place.turn_end(&end));
+        let normal = matches!(end, TurnEnd::Completed | TurnEnd::MaxTokens);
+        if let Some(running) = &mut state.activity {
+            running.stopping = !normal || logged.is_err();
+        }
+        state.last = Some(EndedTurn { turn: place.turn, end });
+        logged.map(drop)
+    }
+
+    /// Notes a turn that could not even be logged.
+    pub(crate) fn turn_failed(&self, turn: u64, end: TurnEnd) {
+        let mut state = self.state();
+        if let Some(running) = &mut state.activity {
+            running.stopping = true;
+        }
+        state.last = Some(EndedTurn { turn, end });
+    }
+
+    /// Whether another turn follows; if none does, the agent is idle from here on.
+    fn goes_on(&self, may_follow: bool) -> bool {
+        let mut state = self.state();
+        let follows = state.activity.as_ref().is_some_and(|running| {
+            let latched = running.latched.iter().any(|id| state.inbox.find(id).is_some());
+            let halted = running.stopping || running.cancel.is_cancelled();
+            let steered = running.steered && !state.inbox.waiting(Target::NextStep).is_empty();
+            let queued = steered || !state.inbox.waiting(Target::NextTurn).is_empty();
+            latched || (!halted && queued)
+        });
+        let goes_on = may_follow && follows && !state.disposed;
+        state.activity = goes_on.then(Activity::new);
+        if !goes_on {
+            self.status.send_replace(if state.disposed { Status::Disposed } else { Status::Idle });
+        }
+        goes_on
+    }
+
+    fn clear(&self, state: &mut State) -> Result<(), LogError> {
+        for splice in state.inbox.clear() {
+            self.log_splice(state, &splice)?;
+        }
+        Ok(())
+    }
+
+    /// Logs a change of the inbox, then makes it.
+    fn log_splice(&self, state: &mut State, splice: &Splice) -> Result<Vec<Message>, LogError> {
+        self.append(splice.draft())?;
+        Ok(state.inbox.apply(splice))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change of the state is whole before anything can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs turns until nothing more follows.
+async fn drive(shared: Arc<Shared>) {
+    let mut idle = IdleOnDrop { shared: &shared, armed: true };
+    loop {
+        Turn::run(&shared).await;
+        // A failure stays with the log: whoever waits for idle is told, and so is the next turn.
+        let _ = shared.commit().await;
+        if !shared.goes_on(true) {
+            break;
+        }
+    }
+    idle.armed = false;
+}
+
+/// Sees to it that nobody waits for a driver that is gone, such as one whose runtime was shut down.
+struct IdleOnDrop<'a> {
+    shared: &'a Shared,
+    armed: bool,
+}
+
+impl Drop for IdleOnDrop<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.shared.goes_on(false);
+        }
+    }
+}

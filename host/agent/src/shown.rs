@@ -1,0 +1,109 @@
+//! What a person sees of a session: its events, without what is bookkeeping.
+
+use serde::Deserialize;
+
+use dsh_session::{Event, Json, Message, ToolCall};
+
+use crate::{Chunk, TurnEnd};
+
+/// One thing to show, as it happens.
+///
+/// Texts come from the log: they may hold control characters, and a shower escapes them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    /// A turn began; they count from 1.
+    TurnStarted(u64),
+    /// A prompt, steering or context joined history; its source says which.
+    Message(Message),
+    /// The model says more.
+    Text(String),
+    /// The model thinks more.
+    Reasoning(String),
+    /// A tool starts.
+    ToolCall(ToolCall),
+    /// A tool is done: one block of the message tells what it gave.
+    ToolResult(Message),
+    /// The session is called otherwise.
+    Title(String),
+    /// A turn is over.
+    TurnEnded(u64, TurnEnd),
+}
+
+impl Shown {
+    /// What `event` shows; none where it is bookkeeping, or has not the shape of its type.
+    pub fn of(event: &Event) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct ChunkData {
+            chunk: Chunk,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct CallData {
+            call_id: String,
+            name: String,
+            arguments: String,
+        }
+        let data = &event.data;
+        Some(match &*event.kind {
+            "turn/start" => Self::TurnStarted(turn(data)?),
+            "turn/end" => {
+                let reason: Json = data.object().ok()?.read("reason")?;
+                Self::TurnEnded(turn(data)?, TurnEnd::parse(&reason)?)
+            }
+            "user/message" => Self::Message(Message::parse(data.clone()).ok()?),
+            "assistant/chunk" => match data.read::<ChunkData>().ok()?.chunk {
+                Chunk::TextDelta { text, .. } => Self::Text(text),
+                Chunk::ReasoningDelta { text, .. } => Self::Reasoning(text),
+                _ => return None,
+            },
+            "tool/call" => {
+                let CallData { call_id, name, arguments } = data.read().ok()?;
+                let (id, name) = (call_id.into(), name.into());
+                Self::ToolCall(ToolCall { id, name, arguments: arguments.into() })
+            }
+            "tool/result" => {
+                let message: Json = data.object().ok()?.read("message")?;
+                Self::ToolResult(Message::parse(message).ok()?)
+            }
+            "session/title" => Self::Title(data.object().ok()?.text("title")?.as_ref().to_owned()),
+            _ => return None,
+        })
+    }
+}
+
+fn turn(data: &Json) -> Option<u64> {
+    data.object().ok()?.read("turn")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a recorded event of this type with these data shows.
+    fn shown(kind: &str, data: &str) -> Option<Shown> {
+        let draft = dsh_session::Draft::new(kind, Json::parse(data).unwrap());
+        Shown::of(&draft.at(0, 0))
+    }
+
+    #[test]
+    fn deltas_show_as_they_come() {
+        let delta =
+            r#"{"turn":1,"step":1,"chunk":{"type":"text-delta","index":1,"text":"a\ud83d"}}"#;
+        assert_eq!(shown("assistant/chunk", delta), Some(Shown::Text("a\u{fffd}".into())));
+        let end = r#"{"turn":1,"step":1,"chunk":{"type":"block-end","index":1,"block":{"type":"text","text":"a"}}}"#;
+        assert_eq!(shown("assistant/chunk", end), None);
+    }
+
+    #[test]
+    fn the_end_of_a_turn_shows_why() {
+        let data = r#"{"turn":7,"reason":{"kind":"blocked"}}"#;
+        let blocked = TurnEnd::Blocked { reason: None, plugin: None, details: None };
+        assert_eq!(shown("turn/end", data), Some(Shown::TurnEnded(7, blocked)));
+    }
+
+    #[test]
+    fn bookkeeping_does_not_show() {
+        assert_eq!(shown("step/start", r#"{"turn":1,"step":1}"#), None);
+        assert_eq!(shown("turn/start", r#"{"turn":"one"}"#), None);
+    }
+}

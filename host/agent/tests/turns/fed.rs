@@ -1,0 +1,80 @@
+//! A model that says what a test feeds it, when the test feeds it.
+
+use std::sync::{Arc, Mutex};
+
+use dsh_agent::{BlockType, Chunk, Finish, Model, ReplyBlock, Request, Route};
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// Streams what it is fed; a reply lasts until its finish is fed.
+pub struct Fed {
+    route: Route,
+    chunks: Arc<tokio::sync::Mutex<UnboundedReceiver<Chunk>>>,
+    requests: Mutex<Vec<Request>>,
+}
+
+/// The other end of a [`Fed`].
+pub struct Feed(UnboundedSender<Chunk>);
+
+impl Fed {
+    pub fn new(route: Route) -> (Arc<Self>, Feed) {
+        let (sender, chunks) = unbounded_channel();
+        let chunks = Arc::new(tokio::sync::Mutex::new(chunks));
+        (Arc::new(Self { route, chunks, requests: Mutex::default() }), Feed(sender))
+    }
+
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+impl Model for Fed {
+    fn route(&self) -> Route {
+        self.route.clone()
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Chunk> {
+        self.requests.lock().unwrap().push(request);
+        let chunks = Arc::clone(&self.chunks);
+        stream::unfold(chunks, |chunks| async {
+            let chunk = chunks.lock().await.recv().await?;
+            Some((chunk, chunks))
+        })
+        .boxed()
+    }
+}
+
+impl Feed {
+    pub fn chunk(&self, chunk: Chunk) {
+        self.0.send(chunk).unwrap();
+    }
+
+    /// Some text of a reply that goes on.
+    pub fn text(&self, text: &str) {
+        self.chunk(Chunk::BlockStart { index: 0, block_type: BlockType::Text });
+        self.chunk(Chunk::TextDelta { index: 0, text: text.into() });
+    }
+
+    pub fn finish(&self, reason: Finish) {
+        self.chunk(Chunk::Finish { reason, replay_state: None });
+    }
+
+    /// A whole reply of text.
+    pub fn say(&self, text: &str) {
+        self.text(text);
+        self.finish(Finish::Stop);
+    }
+
+    /// A whole reply that calls tools: ids, names and arguments.
+    pub fn call(&self, calls: &[(&str, &str, &str)]) {
+        for (index, (id, name, arguments)) in (0..).zip(calls) {
+            let [id, name, arguments] = [id, name, arguments].map(ToString::to_string);
+            self.chunk(Chunk::BlockEnd {
+                index,
+                block: ReplyBlock::ToolCall { id, name, arguments },
+            });
+        }
+        self.finish(Finish::ToolCalls);
+    }
+}

@@ -1,0 +1,312 @@
+//! Replays logs of the real client in lock step: what came from outside is done again at its place, and everything
+//! that the loop logs must be what the real loop logged, in its order, with its members in their order.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use dsh_agent::{
+    Call, Cancel, Cause, Chunk, Composition, RequestHeader, Route, Target, Tool, ToolError,
+    ToolOutput, ToolSpec,
+};
+use dsh_session::{Block, Event, Json, Message};
+use tokio::sync::oneshot;
+
+use crate::fed::{Fed, Feed};
+use crate::rig::{self, Rig};
+
+/// Events that other parts of the real client log, which are no part of the loop.
+const OTHERS: [&str; 5] = [
+    "permission/preset",
+    "sandbox/mode",
+    "approval/policy",
+    "session/title-llm-request",
+    "todo/write",
+];
+
+#[tokio::test]
+async fn plain_turns_are_logged_as_recorded() {
+    replay("no-cwd-1", usize::MAX).await;
+    replay("plain-turns", usize::MAX).await;
+}
+
+#[tokio::test]
+async fn queued_edited_removed_and_steered_prompts_are_logged_as_recorded() {
+    replay("queue-steer", usize::MAX).await;
+}
+
+#[tokio::test]
+async fn cancelled_turns_are_logged_as_recorded() {
+    replay("cancelled", usize::MAX).await;
+}
+
+#[tokio::test]
+async fn tool_calls_are_logged_as_recorded() {
+    replay("tools-basic", usize::MAX).await;
+    // A compaction follows, which is no part of the loop.
+    replay("tools-errors", 3).await;
+}
+
+#[tokio::test]
+async fn a_long_session_is_logged_as_recorded() {
+    replay("long", usize::MAX).await;
+}
+
+/// Replays the first `turns` turns of the recorded session.
+async fn replay(session: &str, turns: usize) {
+    let Some(events) = rig::recorded(session) else {
+        return;
+    };
+    let recorded = first_turns(events.into_iter().filter(is_loops).collect(), turns);
+    let mut replay = Replay::start(recorded).await;
+    for at in 0..replay.recorded.len() {
+        replay.event(at).await;
+    }
+    replay.rig.agent.when_idle().await.unwrap();
+    assert_eq!(replay.rig.disk().await, replay.ours, "{session}: what was told is on disk");
+}
+
+fn is_loops(event: &Event) -> bool {
+    let data = event.data.object().unwrap();
+    let source = |data: &Json| data.object().unwrap().text("kind").unwrap();
+    match &*event.kind {
+        kind if OTHERS.contains(&kind) => false,
+        "session/title" => &*source(&data.read("source").unwrap()) == "fallback",
+        "user/message" => {
+            let message = Message::parse(event.data.clone()).unwrap();
+            message.source().plugin.as_deref() != Some("@deepseek-ai/dsh-system-prompt")
+        }
+        // The recorder's adapter says of the same effort first that it filled it in and then that it did not.
+        "request/header" => data.text("reason").as_deref() != Some("change"),
+        _ => true,
+    }
+}
+
+fn first_turns(events: Vec<Event>, turns: usize) -> Vec<Event> {
+    let ends = events.iter().enumerate().filter(|(_, event)| &*event.kind == "turn/end");
+    let end = ends.map(|(place, _)| place + 1).take(turns).last().unwrap();
+    events.into_iter().take(end).collect()
+}
+
+struct Replay {
+    recorded: Vec<Event>,
+    ours: Vec<Event>,
+    rig: Rig,
+    feed: Feed,
+    results: Results,
+}
+
+impl Replay {
+    async fn start(recorded: Vec<Event>) -> Self {
+        let header = recorded.iter().find(|event| &*event.kind == "request/header").unwrap();
+        let header: RequestHeader = header_of(header);
+        let context = recorded.iter().find(|event| &*event.kind == "request/context").unwrap();
+        let results = Results::default();
+        let route = Route {
+            context_window: context.data.object().unwrap().read("contextWindow"),
+            max_tokens: header.config.max_tokens,
+            reasoning_effort: header.config.reasoning_effort.clone(),
+            ..Route::new(&header.config.provider, &header.config.model)
+        };
+        let (model, feed) = Fed::new(route);
+        let mut composition = Composition::new(model);
+        composition.system = header.system;
+        if !header.adapter_defaults.reasoning_effort {
+            composition.reasoning_effort = header.config.reasoning_effort;
+        }
+        // The order is the loop's business.
+        composition.tools = header.tools.into_iter().rev().map(|spec| results.tool(spec)).collect();
+        let rig = Rig::start(composition).await;
+        Self { recorded, ours: Vec::new(), rig, feed, results }
+    }
+
+    /// Does again what came from outside, and compares the next event.
+    async fn event(&mut self, at: usize) {
+        let recorded = self.recorded[at].clone();
+        if at > 0 && &*self.recorded[at - 1].kind == "turn/end" && &*recorded.kind != "turn/start" {
+            self.rig.agent.when_idle().await.unwrap();
+        }
+        if self.was_cancelled(at) {
+            self.rig.agent.cancel(Cause::User, true).await.unwrap();
+        }
+        match &*recorded.kind {
+            "agent/inbox/spliced" => self.splice(&recorded.data).await,
+            "assistant/chunk" => {
+                let chunk = recorded.data.object().unwrap().read::<Chunk>("chunk").unwrap();
+                self.feed.chunk(chunk);
+            }
+            "tool/result" => self.results.give(&recorded.data),
+            _ => {}
+        }
+        let ours = self.rig.next().await;
+        self.ours.push(ours);
+        self.compare(at);
+    }
+
+    /// Whether somebody stopped the turn right before this event.
+    fn was_cancelled(&self, at: usize) -> bool {
+        let has = |event: &Event, needle: &str| event.data.as_str().contains(needle);
+        let event = &self.recorded[at];
+        let cut_off = |event: &Event| match &*event.kind {
+            "assistant/message" => has(event, r#""interrupted":true"#),
+            "tool/result" => has(event, r#""code":"ABORTED""#),
+            _ => false,
+        };
+        let stopped_before = &*event.kind == "step/end"
+            && has(&self.recorded[at + 1], r#""kind":"aborted""#)
+            && !cut_off(&self.recorded[at - 1]);
+        cut_off(event) || stopped_before
+    }
+
+    /// Does a change of the inbox again, unless it is a claim.
+    async fn splice(&self, data: &Json) {
+        let splice = dsh_agent::Splice::parse(data).unwrap();
+        let agent = &self.rig.agent;
+        let there = agent.waiting(splice.target);
+        match (splice.inserted.first().cloned(), splice.canceled) {
+            (Some(message), true) => {
+                agent.replace(there[splice.start].id(), message).await.unwrap().unwrap();
+            }
+            (None, true) => {
+                agent.remove(there[splice.start].id()).await.unwrap().unwrap();
+            }
+            (Some(message), false) if splice.target == Target::NextTurn => {
+                agent.followup(message).await.unwrap();
+            }
+            (Some(message), false) => agent.steer(message).await.unwrap(),
+            (None, false) => {}
+        }
+    }
+
+    fn compare(&self, at: usize) {
+        let (recorded, ours) = (&self.recorded[at], &self.ours[at]);
+        let context = || format!("recorded: {recorded:?}\nours: {ours:?}");
+        assert_eq!(recorded.kind, ours.kind, "{}", context());
+        assert_eq!(recorded.surface_op, ours.surface_op, "{}", context());
+        assert_eq!(
+            recorded.sources.as_deref().map(|seqs| self.places(seqs)),
+            ours.sources,
+            "{}",
+            context()
+        );
+        match &*recorded.kind {
+            "request/header" => {
+                assert_eq!(header_of(recorded), header_of(ours));
+                assert_eq!(keys(recorded), keys(ours));
+            }
+            "session/title" => {
+                let seqs =
+                    |event: &Event| event.data.object().unwrap().read::<Vec<u64>>("messageSeqs");
+                assert_eq!(self.places(&seqs(recorded).unwrap()), seqs(ours).unwrap());
+                assert_eq!(keys(recorded), keys(ours));
+            }
+            _ => assert_eq!(anonymous(&recorded.data), anonymous(&ours.data), "{}", context()),
+        }
+    }
+
+    /// Where the recorded events with these places are in our log.
+    fn places(&self, seqs: &[u64]) -> Vec<u64> {
+        let place = |seq: &u64| self.recorded.iter().position(|event| event.seq == *seq).unwrap();
+        seqs.iter().map(|seq| place(seq) as u64).collect()
+    }
+}
+
+fn header_of(event: &Event) -> RequestHeader {
+    event.data.object().unwrap().read::<Json>("header").unwrap().read().unwrap()
+}
+
+fn keys(event: &Event) -> Vec<String> {
+    event.data.object().unwrap().iter().map(|(key, _)| key.to_owned()).collect()
+}
+
+/// The text without the ids that the loop makes: those of its own messages, which come last in them.
+fn anonymous(data: &Json) -> String {
+    let text = data.as_str();
+    let own = text.contains(r#""kind":"model""#) || text.contains(r#""kind":"tool""#);
+    match text.rfind(r#","id":""#) {
+        Some(start) if own => {
+            let id = &text[start + 7..];
+            let end = id.find('"').unwrap();
+            format!("{}{}", &text[..start], &id[end..])
+        }
+        _ => text.to_owned(),
+    }
+}
+
+type Given = Result<ToolOutput, ToolError>;
+
+/// What the recorded tools gave, handed over one by one.
+#[derive(Clone, Default)]
+struct Results(
+    Arc<Mutex<HashMap<String, (Option<oneshot::Sender<Given>>, Option<oneshot::Receiver<Given>>)>>>,
+);
+
+impl Results {
+    fn tool(&self, spec: ToolSpec) -> Arc<dyn Tool> {
+        Arc::new(RecordedTool { spec, results: self.clone() })
+    }
+
+    /// Lets the call return that this event tells the result of.
+    fn give(&self, data: &Json) {
+        let data = data.object().unwrap();
+        let message = Message::parse(data.read("message").unwrap()).unwrap();
+        let Block::ToolResult(result) = &message.blocks()[0] else { panic!("a result") };
+        let blocks = message.json().object().unwrap().read::<Vec<Json>>("content").unwrap();
+        let content = blocks[0].object().unwrap().read("content").unwrap();
+        let given = match data.read::<Json>("error") {
+            Some(error) => {
+                let error = error.object().unwrap();
+                let told = result.content[0].text().unwrap().strip_prefix("Error: ").unwrap();
+                Err(ToolError::new(
+                    &error.text("name").unwrap(),
+                    &error.text("code").unwrap(),
+                    told,
+                ))
+            }
+            None => Ok(ToolOutput { content, meta: data.read("meta"), ..ToolOutput::default() }),
+        };
+        // A call that the loop answers by itself does not ask for it.
+        let _ = self.sender(&result.call).send(given);
+    }
+
+    fn sender(&self, call: &str) -> oneshot::Sender<Given> {
+        self.with(call, |sender, _| sender.take().unwrap())
+    }
+
+    fn with<T>(
+        &self,
+        call: &str,
+        take: impl FnOnce(
+            &mut Option<oneshot::Sender<Given>>,
+            &mut Option<oneshot::Receiver<Given>>,
+        ) -> T,
+    ) -> T {
+        let mut results = self.0.lock().unwrap();
+        let (sender, receiver) = results.entry(call.to_owned()).or_insert_with(|| {
+            let (sender, receiver) = oneshot::channel();
+            (Some(sender), Some(receiver))
+        });
+        take(sender, receiver)
+    }
+}
+
+struct RecordedTool {
+    spec: ToolSpec,
+    results: Results,
+}
+
+#[async_trait]
+impl Tool for RecordedTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn parallel(&self) -> bool {
+        self.spec.name == "read"
+    }
+
+    async fn run(&self, call: Call, _: Cancel) -> Given {
+        let result = self.results.with(&call.id, |_, receiver| receiver.take().unwrap());
+        result.await.unwrap()
+    }
+}
