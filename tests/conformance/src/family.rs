@@ -1,11 +1,13 @@
 //! The families of vectors, and what runs each of them.
 
 mod candidates;
+mod fork_prefix;
 mod mention_parse;
 mod pipeline;
 mod prepare;
 mod prestep;
 mod retention;
+mod session_list;
 mod surface;
 mod tag_safe_json;
 mod text_retainer;
@@ -42,11 +44,15 @@ pub enum Family {
     Surface,
     /// Titles.
     Title,
+    /// The order of sessions.
+    SessionList,
+    /// What a fork inherits.
+    ForkPrefix,
 }
 
 impl Family {
     /// All of them, in the order in which they are run.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Uri,
         Self::MentionParse,
         Self::Prepare,
@@ -58,6 +64,8 @@ impl Family {
         Self::TextRetainer,
         Self::Surface,
         Self::Title,
+        Self::SessionList,
+        Self::ForkPrefix,
     ];
 
     /// Its name, which is its file's.
@@ -74,6 +82,8 @@ impl Family {
             Self::TextRetainer => "text_retainer",
             Self::Surface => "surface",
             Self::Title => "title",
+            Self::SessionList => "session_list",
+            Self::ForkPrefix => "fork_prefix",
         }
     }
 
@@ -91,6 +101,8 @@ impl Family {
             Self::TextRetainer => text_retainer::run(&subject.blocks, vector),
             Self::Surface => surface::run(vector),
             Self::Title => title::run(vector),
+            Self::SessionList => session_list::run(subject, vector).await,
+            Self::ForkPrefix => fork_prefix::run(vector).await,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anyhow::{Context as _, Result};
 use dsh_plugin_host::{Header, Node, Role, Source, Surface};
-use dsh_session::{EventError, NodeRole, Replacement, Replay, SessionId};
+use dsh_session::{Event, EventError, NodeRole, Replacement, Replay, SessionId};
 use serde_json::Value;
 
 use crate::wtf16;
@@ -12,11 +12,13 @@ use crate::wtf16;
 /// A log that was replayed, or why it was not.
 pub fn replay(session: &SessionId, events: &[Value]) -> Result<Replayed, EventError> {
     let mut replay = Replay::new(session.clone());
-    let mut replacements = Vec::new();
+    let (mut replacements, mut taken) = (Vec::new(), Vec::new());
     for event in events {
-        replacements.extend(replay.row(&wtf16::json(event))?.1);
+        let (event, replacement) = replay.row(&wtf16::json(event))?;
+        taken.push(event);
+        replacements.extend(replacement);
     }
-    Ok(Replayed { replay, replacements })
+    Ok(Replayed { replay, events: taken, replacements })
 }
 
 /// A replayed log.
@@ -24,6 +26,8 @@ pub fn replay(session: &SessionId, events: &[Value]) -> Result<Replayed, EventEr
 pub struct Replayed {
     /// What a session knows of it.
     pub replay: Replay,
+    /// Every event, in order.
+    pub events: Vec<Event>,
     /// Every replacement, in order.
     pub replacements: Vec<Replacement>,
 }
@@ -35,6 +39,34 @@ pub struct Replayed {
 /// When there are none.
 pub fn events(events: &Value) -> Result<&[Value]> {
     events.as_array().map(Vec::as_slice).context("no events")
+}
+
+/// A header as vectors write it: without its `type`, and without a depth of 0.
+///
+/// # Errors
+///
+/// When it is none.
+pub fn header(header: &Value) -> Result<dsh_session::Header> {
+    let mut header = header.clone();
+    let members = header.as_object_mut().context("a header that is no object")?;
+    members.insert("type".into(), "session".into());
+    members.entry("delegationDepth").or_insert(0.into());
+    Ok(dsh_session::Header::parse(&wtf16::json(&header))?)
+}
+
+/// A header as vectors have it.
+///
+/// # Errors
+///
+/// When its line is no JSON object.
+pub fn header_value(header: &dsh_session::Header) -> Result<Value> {
+    let mut value = wtf16::value(&header.line())?;
+    let members = value.as_object_mut().context("a header that is no object")?;
+    members.remove("type");
+    if header.delegation_depth == 0 {
+        members.remove("delegationDepth");
+    }
+    Ok(value)
 }
 
 /// The id of a vector.

@@ -148,7 +148,7 @@ impl Vector {
             }
             (Some(code), Err(got_code)) => {
                 let mut wrong = Map::new();
-                if *code != Value::from(&*got_code) {
+                if code.as_str() != Some(&got_code) {
                     wrong.insert("error_code".into(), got_code.into());
                 }
                 for (name, seen) in got.seen {

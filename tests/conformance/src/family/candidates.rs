@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use dsh_plugin_host::{Candidate, Plugin, Target};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::scripted::{self, Scripted, failure};
 use crate::subject::{self, Subject};
@@ -71,16 +71,15 @@ fn limit(limit: &Value) -> Result<Option<u32>> {
 }
 
 fn candidate_value(candidate: &Candidate, with_mention: bool) -> Result<Value> {
-    let mut value = json!({
-        "sessionId": wtf16::id(&candidate.session)?,
-        "label": candidate.label,
-        "createdAt": candidate.created_at,
-    });
+    let mut members = Map::new();
+    members.insert("sessionId".into(), wtf16::id(&candidate.session)?);
+    members.insert("label".into(), Value::from(&*candidate.label));
+    members.insert("createdAt".into(), candidate.created_at.into());
     if let Some(cwd) = &candidate.cwd {
-        value["cwd"] = Value::from(&**cwd);
+        members.insert("cwd".into(), Value::from(&**cwd));
     }
     if with_mention {
-        value["mention"] = Value::from(&*candidate.mention);
+        members.insert("mention".into(), Value::from(&*candidate.mention));
     }
-    Ok(value)
+    Ok(members.into())
 }

@@ -24,7 +24,7 @@ pub(super) async fn run(subject: &Subject, vector: &Vector) -> Result<Got> {
         "prepare" => prepare::prepare(subject, vector, sessions).await,
         "prestep" => {
             let messages = vector.input("messages").as_array().context("no messages")?;
-            let entered = |decision: Value| Ok(json!({ "messages": decision["messages"] }));
+            let entered = |decision: Value| Ok(json!({ "messages": decision.get("messages") }));
             prestep::handle(subject, vector, sessions, messages, None, entered).await
         }
         other => bail!("unknown op {other}"),

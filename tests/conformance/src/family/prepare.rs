@@ -94,18 +94,18 @@ fn prepared_value(prepared: &Prepared) -> Result<Value> {
     let content = prepared.content.iter().map(block_value).collect::<Result<Value>>()?;
     let context = match &prepared.snapshot {
         None => Value::Null,
-        Some(snapshot) => context(&snapshot.facts, &snapshot.content)?,
+        Some(snapshot) => context(NEW_ID, &snapshot.facts, &snapshot.content)?,
     };
     Ok(json!({ "content": content, "context": context }))
 }
 
 /// A snapshot as the message that vectors have, our words left out.
-pub(super) fn context(facts: &str, content: &[Block]) -> Result<Value> {
+pub(super) fn context(id: &str, facts: &str, content: &[Block]) -> Result<Value> {
     let [Block::Text(text)] = content else { bail!("a snapshot is one text: {content:?}") };
     Ok(json!({
         "source": subject::facts(facts)?,
         "content": [{ "type": "text", "text": subject::without_prose(text)? }],
         "role": "user",
-        "id": NEW_ID,
+        "id": id,
     }))
 }

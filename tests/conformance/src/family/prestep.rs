@@ -90,7 +90,7 @@ fn decision(decision: Decision, batch: &[Value]) -> Result<Value> {
     let entered = match decision {
         Decision::Reject(rejection) => {
             let details = rejection.details.context("a rejection without its details")?;
-            return Ok(wtf16::value(&details)?);
+            return wtf16::value(&details);
         }
         Decision::Enter(entered) => entered,
     };
@@ -110,9 +110,7 @@ fn decision(decision: Decision, batch: &[Value]) -> Result<Value> {
             Ok(message)
         }
         Entered::Context(context) => {
-            let mut message = prepare::context(&context.facts, &context.content)?;
-            message["id"] = context.id.into();
-            Ok(message)
+            prepare::context(&context.id, &context.facts, &context.content)
         }
     });
     Ok(json!({ "kind": "enter", "messages": messages.collect::<Result<Value>>()? }))

@@ -1,17 +1,17 @@
 //! `surface`: the fold of a raw log.
 
 use anyhow::{Result, bail};
+use dsh_session::EventError;
 use serde_json::{Value, json};
 
 use crate::replayed;
 use crate::vector::{Got, Vector};
-
-const INVALID_SURFACE: &str = "SESSION_QUERY_INVALID_SURFACE";
+use crate::wtf16;
 
 pub(super) fn run(vector: &Vector) -> Result<Got> {
     match vector.input_str("op")? {
         "fold" => fold(vector),
-        "read" => bail!("not yet"),
+        "read" => read(vector),
         other => bail!("unknown op {other}"),
     }
 }
@@ -20,9 +20,7 @@ fn fold(vector: &Vector) -> Result<Got> {
     let events = replayed::events(vector.input("events"))?;
     let mut replayed = match replayed::replay(&replayed::session_id("folded")?, events) {
         Ok(replayed) => replayed,
-        Err(_) => {
-            return Ok(Got { outcome: Err(INVALID_SURFACE.into()), seen: Default::default() });
-        }
+        Err(error) => return Ok(refused(&error)),
     };
     let surface = replayed.replay.surface();
     let nodes: Vec<_> = surface.nodes().iter().map(|node| node.seq).collect();
@@ -51,4 +49,39 @@ fn fold(vector: &Vector) -> Result<Got> {
         "derivedMessageIds": messages,
     });
     Ok(Got { outcome: Ok(folded), seen: Default::default() })
+}
+
+/// A log that cannot be folded.
+fn refused(error: &EventError) -> Got {
+    let code = match error {
+        EventError::Message(_) => "MESSAGE_SHAPE",
+        _ => "SESSION_QUERY_INVALID_SURFACE",
+    };
+    Got { outcome: Err(code.into()), seen: Default::default() }
+}
+
+/// A whole session, whose header in its log must agree with the one that was listed.
+fn read(vector: &Vector) -> Result<Got> {
+    let listed = replayed::header(vector.input("header"))?;
+    let id = wtf16::id(listed.id.escaped())?;
+    let inspected = vector.input("inspected").get(id.as_str().unwrap_or_default());
+    let header = inspected.map_or_else(|| Ok(listed.clone()), replayed::header)?;
+    if !listed.agrees_with(&header) {
+        let outcome = Err("SESSION_QUERY_SOURCE_CONFLICT".to_owned());
+        return Ok(Got { outcome, seen: Default::default() });
+    }
+    let events = replayed::events(vector.input("events"))?;
+    let observe = || replayed::replay(&listed.id, events).map(|mut log| log.replay.surface());
+    let surface = match observe() {
+        Ok(surface) => surface,
+        Err(error) => return Ok(refused(&error)),
+    };
+    let nodes: Vec<_> = surface.nodes().iter().map(|node| node.seq).collect();
+    let read = json!({
+        "session": replayed::header_value(&header)?,
+        "capturedThroughSeq": surface.captured_through(),
+        "eventSeqs": nodes,
+        "identical": observe().is_ok_and(|again| again == surface),
+    });
+    Ok(Got { outcome: Ok(read), seen: Default::default() })
 }

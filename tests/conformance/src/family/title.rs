@@ -5,7 +5,7 @@ use dsh_session::{Title, TitleSource, fallback_title, normalize_title};
 use serde_json::{Value, json};
 
 use crate::replayed;
-use crate::vector::{Got, Vector};
+use crate::vector::{Got, Skip, Vector};
 use crate::wtf16;
 
 pub(super) fn run(vector: &Vector) -> Result<Got> {
@@ -29,8 +29,20 @@ pub(super) fn run(vector: &Vector) -> Result<Got> {
 }
 
 fn fold(vector: &Vector) -> Result<Got> {
-    let events = replayed::events(vector.input("events"))?;
-    let replayed = replayed::replay(&replayed::session_id("titled")?, events)?;
+    let mut events = replayed::events(vector.input("events"))?.to_vec();
+    let no_number = |seq: &Value| !seq.is_u64();
+    for event in &mut events {
+        // A fold takes any type; a log takes an unknown one where it is marked.
+        if event.get("type").and_then(Value::as_str) != Some("session/title") {
+            let members = event.as_object_mut().context("an event that is no object")?;
+            members.insert("ignorable".into(), true.into());
+        }
+        let seqs = event.pointer("/data/messageSeqs");
+        if seqs.is_some_and(|seqs| seqs.as_array().is_none_or(|seqs| seqs.iter().any(no_number))) {
+            return Err(Skip::Shape("places in a log that are no numbers").into());
+        }
+    }
+    let replayed = replayed::replay(&replayed::session_id("titled")?, &events)?;
     let outcome = match replayed.replay.title() {
         Ok(title) => Ok(json!({ "title": title.as_ref().map(title_value) })),
         Err(_) => Err("UNREADABLE".to_owned()),

@@ -3,7 +3,6 @@
 //! Linking the plugin's crate brings its own exports along; nobody calls them here.
 
 mod bindings {
-    #![expect(missing_docs, reason = "generated; the documentation is in the WIT")]
     wit_bindgen::generate!({ path: "wit" });
 
     #[cfg(target_arch = "wasm32")]
