@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::fit::SurfaceError;
 use crate::json::{Text, text};
 use crate::legacy::LegacyError;
 use crate::number::{safe_count, safe_integer};
-use crate::surface::SurfaceError;
 use crate::{MessageError, Object, SurfaceOp};
 
 /// Why an event cannot be in a log.

@@ -1,7 +1,7 @@
 //! One event of a log: its envelope, and its data as text.
 
 use crate::Json;
-use crate::packed::write_row;
+use crate::batch::write_row;
 
 /// An event at its place in a log (contracts §1.2).
 #[derive(Clone, Debug, PartialEq)]

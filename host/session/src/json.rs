@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
+use serde::de::{self, DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::Object;
 use crate::id::{Piece, pieces};
 
 /// One JSON value as its text, byte for byte.
@@ -162,90 +163,6 @@ pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
         return raw.get().strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed);
     }
     read::<String>(raw.get()).ok().map(Cow::Owned)
-}
-
-/// The members of a JSON object, in order, each value as its text.
-#[derive(Debug, Default)]
-pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'a> Object<'a> {
-    /// The value of `key`; as in JavaScript the last one, where a key is repeated.
-    pub fn get(&self, key: &str) -> Option<&'a RawValue> {
-        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
-    }
-
-    /// Reads the value of `key` as `T`; none where there is none or it has another shape.
-    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        read(self.get(key)?.get()).ok()
-    }
-
-    /// The value of `key` as text, lone surrogates as U+FFFD; none where it is no string.
-    pub fn text(&self, key: &str) -> Option<Arc<str>> {
-        text(self.get(key)?).map(|text| Arc::from(&*text))
-    }
-
-    /// The items of the list `key`, each as it was written; none where it is no list.
-    pub fn list(&self, key: &str) -> Option<Vec<Json>> {
-        serde_json::from_str(self.get(key)?.get()).ok()
-    }
-
-    /// The object with `value` for `key`, at the end where it had none; every other member keeps its place and its
-    /// value's bytes.
-    pub fn with(&self, key: &str, value: &Json) -> Json {
-        let added = self.get(key).is_none().then_some((key, value.as_str()));
-        let kept = self
-            .iter()
-            .map(|(name, old)| (name, if name == key { value.as_str() } else { old.get() }));
-        let mut text = String::from("{");
-        for (name, value) in kept.chain(added) {
-            let comma = if text.len() == 1 { "" } else { "," };
-            text.extend([comma, &serde_json::Value::from(name).to_string(), ":", value]);
-        }
-        text.push('}');
-        Json(text.into())
-    }
-
-    /// The object without the members of these names; none where nothing is left.
-    pub fn without(&self, names: &[&str]) -> Option<Json> {
-        let mut text = String::from("{");
-        for (name, value) in self.iter().filter(|(name, _)| !names.contains(name)) {
-            let comma = if text.len() == 1 { "" } else { "," };
-            text.extend([comma, &serde_json::Value::from(name).to_string(), ":", value.get()]);
-        }
-        text.push('}');
-        (text.len() > 2).then(|| Json(text.into()))
-    }
-
-    /// Whether it has every `required` member and, besides them, none but `optional` ones.
-    pub fn has_only(&self, required: &[&str], optional: &[&str]) -> bool {
-        required.iter().all(|name| self.get(name).is_some())
-            && self.iter().all(|(name, _)| required.contains(&name) || optional.contains(&name))
-    }
-
-    /// Every member in order, repeated keys included.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(key, value)| (&**key, *value))
-    }
-}
-
-impl<'de> Deserialize<'de> for Object<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Object<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Text(key), value)) = map.next_entry()? {
-                    members.push((key, value));
-                }
-                Ok(Object(members))
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
 }
 
 /// WTF-8 as UTF-8, each lone surrogate as one U+FFFD.

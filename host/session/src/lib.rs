@@ -3,10 +3,12 @@
 //! The data's way through this crate: a line of a file becomes an [`Event`], events fold into a [`Surface`], and the
 //! [`Message`]s of a surface are what a model sees next. Nothing here knows about WebAssembly or about a loop.
 
+mod batch;
 mod chain;
 mod envelope;
 mod equal;
 mod event;
+mod fit;
 mod fold;
 mod frames;
 mod header;
@@ -19,6 +21,7 @@ mod log;
 mod message;
 mod notes;
 mod number;
+mod object;
 mod order;
 mod packed;
 mod path;
@@ -26,36 +29,41 @@ mod prefix;
 mod query;
 mod repair;
 mod replay;
+mod root;
 mod row;
 mod scan;
 mod shape;
 mod store;
 mod surface;
 mod title;
+mod unreadable;
 mod vocabulary;
 mod write;
 
 pub use envelope::EventError;
 pub use event::{Draft, Event, SurfaceOp};
+pub use fit::SurfaceError;
 pub use fold::Fold;
 pub use frames::FrameError;
 pub use header::{Header, HeaderError};
 pub use id::SessionId;
-pub use json::{Json, Object};
+pub use json::Json;
 pub use legacy::LegacyError;
 pub use live::{Live, Subscription};
 pub use message::{Block, Message, MessageError, Role, Source, ToolCall, ToolResult};
 pub use notes::Note;
+pub use object::Object;
 pub use order::newest_first;
 pub use path::{Encoding, decode_segment, encode_segment, log_path, project_key};
 pub use prefix::{Cut, ForkError, completed_turns, fork_after_turn, fork_at, tool_pairing};
 pub use query::{Observation, QueryError, Record, Records, Sessions};
 pub use replay::Replay;
+pub use root::{Listing, Unreadable};
 pub use row::RowError;
-pub use scan::{LogError, Place};
-pub use store::{Clock, Listing, ReadSession, Repair, Store, StoreError, Unreadable};
-pub use surface::{Node, NodeRole, Replacement, Surface, SurfaceError};
+pub use store::{Clock, ReadSession, Repair, Store, StoreError};
+pub use surface::{Node, NodeRole, Replacement, Surface};
 pub use title::{Title, TitleError, TitleSource, fallback_title, normalize_title};
+pub use unreadable::{LogError, Place};
 pub use write::WriteError;
 
 /// Largest integer that JavaScript holds exactly; every number in a log stays within it.

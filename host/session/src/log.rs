@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::frames::{Frames, Next, Span};
-use crate::scan::{LogError, Scanner};
-use crate::{Encoding, Event, Fold, Header, Replay};
+use crate::scan::Scanner;
+use crate::{Encoding, Event, Fold, Header, LogError, Replay};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 17;

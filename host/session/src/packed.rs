@@ -2,13 +2,14 @@
 
 use serde_json::value::RawValue;
 
+use crate::batch::push_list;
 use crate::envelope::Envelope;
 use crate::json::{is_number, is_string};
 use crate::number::{safe_count, safe_integer};
 use crate::{Event, Json, MAX_SAFE_INTEGER, Object};
 
 /// Shorter runs stay as they are.
-const MIN_RUN: usize = 3;
+pub(crate) const MIN_RUN: usize = 3;
 
 /// The type of the events that a packed row holds.
 const CHUNK: &str = "assistant/chunk";
@@ -243,24 +244,8 @@ fn list<'a>(object: &Object<'a>, name: &str) -> Option<Vec<&'a RawValue>> {
     serde_json::from_str(object.get(name)?.get()).ok()
 }
 
-/// Writes `events` as rows, each with its newline; runs of three deltas and more as packed ones.
-pub(crate) fn write_rows(events: &[Event], out: &mut String) {
-    let mut rest = events;
-    while let [event, tail @ ..] = rest {
-        let run = longest_run(rest);
-        if run < MIN_RUN {
-            write_row(event, out);
-            rest = tail;
-        } else {
-            let (packed, tail) = rest.split_at(run);
-            write_packed(packed, out);
-            rest = tail;
-        }
-    }
-}
-
-/// How many events from the first on make one run.
-fn longest_run(events: &[Event]) -> usize {
+/// How many events, from the first on, one packed row can hold; less than [`MIN_RUN`] where none can.
+pub(crate) fn run_length(events: &[Event]) -> usize {
     let Some((first, _)) = events.first().and_then(Run::of_event) else { return 0 };
     let mut length = 1;
     for pair in events.windows(2) {
@@ -277,7 +262,8 @@ fn longest_run(events: &[Event]) -> usize {
     length
 }
 
-fn write_packed(events: &[Event], out: &mut String) {
+/// Writes a run as one row.
+pub(crate) fn write_packed(events: &[Event], out: &mut String) {
     let deltas: Vec<_> = events.iter().filter_map(Run::of_event).collect();
     let (Some(first), Some((run, _))) = (events.first(), deltas.first()) else { return };
     out.extend(["{\"type\":\"", run.kind.row(), "\",\"seq0\":", &first.seq.to_string()]);
@@ -294,38 +280,98 @@ fn write_packed(events: &[Event], out: &mut String) {
     out.push_str("}}\n");
 }
 
-/// Writes one event as a row of its own, members in the order that dsh writes.
-pub(crate) fn write_row(event: &Event, out: &mut String) {
-    let Event { kind, seq, time, data, ignorable, surface_op, sources } = event;
-    let kind = serde_json::Value::from(&**kind).to_string();
-    out.extend(["{\"type\":", &kind, ",\"seq\":", &seq.to_string()]);
-    out.extend([",\"time\":", &time.to_string(), ",\"data\":", data.as_str()]);
-    if *ignorable {
-        out.push_str(",\"ignorable\":true");
-    }
-    if let Some(sources) = sources {
-        out.push_str(",\"sourceEventSeqs\":");
-        push_list(out, sources.iter().map(u64::to_string));
-    }
-    match surface_op {
-        None => {}
-        Some(crate::SurfaceOp::Append) => out.push_str(",\"surfaceOp\":\"append\""),
-        Some(crate::SurfaceOp::Replace { start, end }) => {
-            let op =
-                format!(",\"surfaceOp\":{{\"op\":\"replace\",\"start\":{start},\"end\":{end}}}");
-            out.push_str(&op);
-        }
-    }
-    out.push_str("}\n");
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::write_rows;
 
-fn push_list(out: &mut String, items: impl Iterator<Item = impl AsRef<str>>) {
-    out.push('[');
-    for (index, item) in items.enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        out.push_str(item.as_ref());
+    /// The events of a packed row.
+    fn unpacked(row: &str) -> Vec<Event> {
+        let row: Envelope<'_> = serde_json::from_str(row).unwrap();
+        Packed::read(&row).unwrap().events().collect()
     }
-    out.push(']');
+
+    #[track_caller]
+    fn round_trip(row: &str, members: usize) {
+        let events = unpacked(row);
+        assert_eq!(events.len(), members);
+        let mut written = String::new();
+        write_rows(&events, &mut written);
+        assert_eq!(written.trim_end(), row);
+    }
+
+    const TEXT: &str = r#"{"type":"text-chunks","seq0":5,"time0":100,"data":{"turn":1,"step":1,"index":0,"dt":[3,-2],"texts":["a","\ud83d","c"]}}"#;
+    const CALL: &str = r#"{"type":"tool-call-chunks","seq0":5,"time0":100,"data":{"turn":1,"step":1,"index":0,"dt":[0,0],"id":"c1","name":"bash","args":["{","\"a\"","}"]}}"#;
+
+    #[test]
+    fn a_row_that_is_unpacked_packs_again() {
+        round_trip(TEXT, 3);
+        round_trip(&TEXT.replace("text-", "reasoning-"), 3);
+        round_trip(CALL, 3);
+        round_trip(&CALL.replace(r#""name":"bash","#, ""), 3);
+    }
+
+    #[test]
+    fn a_delta_is_an_event_like_any_other() {
+        let events = unpacked(CALL);
+        let data = r#"{"turn":1,"step":1,"chunk":{"type":"tool-call-delta","index":0,"id":"c1","name":"bash","argumentsDelta":"\"a\""}}"#;
+        assert_eq!(events[1].data.as_str(), data);
+        let text = unpacked(TEXT);
+        assert_eq!(
+            text.iter().map(|event| (event.seq, event.time)).collect::<Vec<_>>(),
+            [(5, 100), (6, 103), (7, 101)]
+        );
+    }
+
+    #[test]
+    fn a_run_ends_where_its_deltas_differ() {
+        let rows = |events: &[Event]| {
+            let mut rows = String::new();
+            write_rows(events, &mut rows);
+            rows.lines().count()
+        };
+        let five = || {
+            let row = TEXT
+                .replace("[3,-2]", "[1,1,1,1]")
+                .replace(r#"["a","\ud83d","c"]"#, r#"["1","2","3","4","5"]"#);
+            unpacked(&row)
+        };
+        assert_eq!(rows(&five()), 1);
+        assert_eq!(rows(&five()[..2]), 2);
+        let mut other_index = five();
+        other_index[3].data =
+            Json::parse(&other_index[3].data.as_str().replace("\"index\":0", "\"index\":1"))
+                .unwrap();
+        assert_eq!(rows(&other_index), 3);
+        let mut another_member = five();
+        another_member[1].data = Json::parse(
+            &another_member[1].data.as_str().replace("\"index\":0", "\"index\":0,\"x\":1"),
+        )
+        .unwrap();
+        assert_eq!(rows(&another_member), 3);
+        let mut far_apart = five();
+        far_apart[2].time = i64::MAX;
+        assert_eq!(rows(&far_apart), 5);
+    }
+
+    #[test]
+    fn a_row_is_read_whole_or_not_at_all() {
+        for (from, to) in [
+            (r#""seq0":5"#, r#""seq0":-5"#),
+            (r#""seq0":5"#, r#""seq0":5,"x":1"#),
+            (r#""seq0":5"#, r#""seq0":9007199254740990"#),
+            (r#""time0":100"#, r#""time0":1.5"#),
+            (r#""time0":100"#, r#""time0":9007199254740991"#),
+            ("[3,-2]", "[3]"),
+            ("[3,-2]", r#"[3,"2"]"#),
+            (r#""turn":1"#, r#""turn":"1""#),
+            (r#""index":0"#, r#""index":0,"x":0"#),
+            (r#"["a","\ud83d","c"]"#, r#"["a",2,"c"]"#),
+            (r#"["a","\ud83d","c"]"#, "[]"),
+        ] {
+            let row = TEXT.replace(from, to);
+            let row: Envelope<'_> = serde_json::from_str(&row).unwrap();
+            assert!(Packed::read(&row).is_err(), "{to}");
+        }
+    }
 }

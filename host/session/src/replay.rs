@@ -3,10 +3,11 @@
 use serde_json::value::RawValue;
 
 use crate::envelope::{Envelope, EventError};
+use crate::fit::SurfaceError;
 use crate::legacy::{Origin, upgrade};
 use crate::packed::Packed;
 use crate::repair::TurnFold;
-use crate::surface::{Replacement, Surface, SurfaceError, SurfaceFold};
+use crate::surface::{Replacement, Surface, SurfaceFold};
 use crate::title::{Title, TitleError, TitleFold};
 use crate::vocabulary::{is_known, is_retired, is_surface};
 use crate::{Draft, Event, Fold, Json, Message, SessionId, shape};

@@ -1,7 +1,5 @@
 //! A root of sessions on disk: listed, read, created and opened for writing.
 
-use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +9,8 @@ use thiserror::Error;
 use crate::live::Live;
 use crate::log::{self, ReadLog};
 use crate::notes::NotesFold;
-use crate::order::newest_first;
-use crate::path::{encode_segment, log_path};
 use crate::replay::feed;
+use crate::root::{Found, Listing, Root};
 use crate::write::LogWriter;
 use crate::{
     Draft, Encoding, Event, EventError, Fold, Header, HeaderError, Json, LogError, Replay,
@@ -28,29 +25,9 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 /// Logs of both encodings are read and written; new ones get the store's. Everything here blocks on files:
 /// [`Sessions`](crate::Sessions) is its face for asynchronous code. Nothing is kept between calls.
 pub struct Store {
-    root: PathBuf,
+    root: Root,
     encoding: Encoding,
     clock: Clock,
-}
-
-/// What a root holds.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// Headers, newest first, then by id.
-    pub sessions: Vec<Header>,
-    /// Logs whose header cannot be worked with, by path.
-    pub unreadable: Vec<Unreadable>,
-}
-
-/// A log that cannot be listed.
-#[derive(Debug)]
-pub struct Unreadable {
-    /// Its session, as far as its directory tells.
-    pub id: Option<SessionId>,
-    /// Where it lies.
-    pub path: PathBuf,
-    /// Why.
-    pub why: LogError,
 }
 
 /// A session that was read and is not open.
@@ -136,21 +113,15 @@ pub enum StoreError {
     Write(#[from] WriteError),
 }
 
-/// A log's place.
-struct Found {
-    path: PathBuf,
-    encoding: Encoding,
-}
-
 impl Store {
     /// The sessions under `root`, which need not exist yet; new ones are written in `encoding`.
     pub fn new(root: impl Into<PathBuf>, encoding: Encoding, clock: Clock) -> Self {
-        Self { root: root.into(), encoding, clock }
+        Self { root: Root::new(root.into()), encoding, clock }
     }
 
     /// The root.
     pub fn root(&self) -> &Path {
-        &self.root
+        self.root.path()
     }
 
     /// The time.
@@ -165,54 +136,7 @@ impl Store {
     /// # Errors
     /// When the root cannot be listed; one that does not exist is empty.
     pub fn list(&self) -> Result<Listing, StoreError> {
-        let mut listing = Listing::default();
-        let mut places: HashMap<SessionId, (PathBuf, Header)> = HashMap::new();
-        let mut twice: HashMap<SessionId, PathBuf> = HashMap::new();
-        for project in self.projects()? {
-            let (directories, files) = entries(&project);
-            let flat = files.into_iter().filter(|path| is_log_name(path));
-            listing.unreadable.extend(flat.map(|path| Unreadable {
-                id: None,
-                why: LogError::Flat(path.clone()),
-                path,
-            }));
-            for dir in directories {
-                let Some(found) = self.log_in(&dir) else { continue };
-                match found.and_then(|found| Ok((self.header(&found)?, found))) {
-                    Ok((header, found)) => {
-                        let id = header.id.clone();
-                        if let Some((earlier, _)) = places.get(&id) {
-                            twice.insert(id.clone(), earlier.clone());
-                            listing.unreadable.push(Unreadable {
-                                id: Some(id),
-                                why: LogError::Twice(earlier.clone()),
-                                path: found.path,
-                            });
-                        } else {
-                            places.insert(id, (found.path, header));
-                        }
-                    }
-                    Err(why) => {
-                        let id = segment_id(&dir);
-                        listing.unreadable.push(Unreadable { id, path: log_name(&dir), why });
-                    }
-                }
-            }
-        }
-        for (id, (path, header)) in places {
-            match twice.contains_key(&id) {
-                false => listing.sessions.push(header),
-                true => listing.unreadable.push(Unreadable {
-                    id: Some(id),
-                    why: LogError::Twice(path.clone()),
-                    path,
-                }),
-            }
-        }
-        listing.sessions.sort_by(|one, other| one.id.cmp(&other.id));
-        newest_first(&mut listing.sessions, |header| header);
-        listing.unreadable.sort_by(|one, other| one.path.cmp(&other.path));
-        Ok(listing)
+        self.root.list()
     }
 
     /// Reads a session's header alone.
@@ -220,8 +144,8 @@ impl Store {
     /// # Errors
     /// When there is no such session, or its header cannot be read.
     pub fn read_header(&self, id: &SessionId) -> Result<Header, StoreError> {
-        let found = self.find(id)?;
-        self.header(&found).map_err(|why| broken(id, why))
+        let found = self.root.find(id)?;
+        self.root.header(&found).map_err(|why| broken(id, why))
     }
 
     /// Reads a session without changing anything; `fold` takes its events, those that close an interrupted turn
@@ -230,7 +154,7 @@ impl Store {
     /// # Errors
     /// When there is no such session, or its log cannot be read. `fold` may have taken events by then.
     pub fn read(&self, id: &SessionId, fold: &mut dyn Fold) -> Result<ReadSession, StoreError> {
-        let found = self.find(id)?;
+        let found = self.root.find(id)?;
         let log = self.scan(id, &found, fold)?;
         let ReadLog { header, mut replay, torn, .. } = log;
         let committed = replay.next_seq();
@@ -255,12 +179,12 @@ impl Store {
     /// When the session exists, or its header or seed cannot be written.
     pub fn create(&self, header: Header, seed: Option<Vec<Event>>) -> Result<Live, StoreError> {
         header.check()?;
-        match self.find(&header.id) {
+        match self.root.find(&header.id) {
             Err(StoreError::NotFound(_)) => {}
             Err(error @ StoreError::Root { .. }) => return Err(error),
             Ok(_) | Err(_) => return Err(StoreError::Exists(header.id)),
         }
-        let writer = LogWriter::create(&self.root, &header, self.encoding)?;
+        let writer = LogWriter::create(self.root.path(), &header, self.encoding)?;
         let mut replay = Replay::new(header.id.clone());
         let mut notes = NotesFold::new(&header);
         let seeded = seed.is_some();
@@ -283,10 +207,10 @@ impl Store {
     /// # Errors
     /// When there is no such session, its log cannot be read, or somebody else writes it.
     pub fn open(&self, id: &SessionId, fold: &mut dyn Fold) -> Result<Live, StoreError> {
-        let found = self.find(id)?;
+        let found = self.root.find(id)?;
         // What is read before the lock is taken may change before it is.
         let lock = LogWriter::lock(&found.path)?;
-        let header = self.header(&found).map_err(|why| broken(id, why))?;
+        let header = self.root.header(&found).map_err(|why| broken(id, why))?;
         let mut notes = NotesFold::new(&header);
         let mut both = (&mut *fold, &mut notes);
         let log = self.scan(id, &found, &mut both)?;
@@ -321,100 +245,8 @@ impl Store {
         fold: &mut dyn Fold,
     ) -> Result<ReadLog, StoreError> {
         let log = log::read(&found.path, found.encoding, fold).map_err(|why| broken(id, why))?;
-        self.check_place(&log.header, found).map_err(|why| broken(id, why))?;
+        self.root.check_place(&log.header, found).map_err(|why| broken(id, why))?;
         Ok(log)
-    }
-
-    fn header(&self, found: &Found) -> Result<Header, LogError> {
-        let header = log::read_header(&found.path, found.encoding)?;
-        self.check_place(&header, found)?;
-        Ok(header)
-    }
-
-    /// A log belongs where its header says: project names are lossy, so a directory alone tells nothing for sure.
-    fn check_place(&self, header: &Header, found: &Found) -> Result<(), LogError> {
-        match log_path(&self.root, header, found.encoding) {
-            Some(path) if path == found.path => Ok(()),
-            _ => Err(LogError::Place { id: header.id.clone(), path: found.path.clone() }),
-        }
-    }
-
-    /// Where the log of `id` lies, whatever its working directory.
-    fn find(&self, id: &SessionId) -> Result<Found, StoreError> {
-        let segment = encode_segment(id).ok_or_else(|| StoreError::NotFound(id.clone()))?;
-        let mut found: Option<Found> = None;
-        for project in self.projects()? {
-            let dir = project.join(&segment);
-            if !fs::symlink_metadata(&dir).is_ok_and(|meta| meta.is_dir()) {
-                continue;
-            }
-            let Some(log) = self.log_in(&dir) else { continue };
-            let log = log.map_err(|why| broken(id, why))?;
-            if let Some(earlier) = found {
-                return Err(broken(id, LogError::Twice(earlier.path)));
-            }
-            found = Some(log);
-        }
-        found.ok_or_else(|| StoreError::NotFound(id.clone()))
-    }
-
-    /// The log in a session's directory; none where there is none.
-    fn log_in(&self, dir: &Path) -> Option<Result<Found, LogError>> {
-        let mut found = None;
-        for encoding in [Encoding::Zstd, Encoding::Raw] {
-            let path = dir.join(encoding.file_name());
-            match fs::symlink_metadata(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Some(Err(LogError::Io { path, source })),
-                Ok(_) if found.is_some() => return Some(Err(LogError::Twice(path))),
-                Ok(_) => found = Some(Found { path, encoding }),
-            }
-        }
-        found.map(Ok)
-    }
-
-    fn projects(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let failed = |source| StoreError::Root { path: self.root.clone(), source };
-        match fs::read_dir(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(source) => Err(failed(source)),
-            Ok(_) => Ok(entries(&self.root).0),
-        }
-    }
-}
-
-/// The directories and the other entries of a directory, each sorted; what cannot be looked at is left out.
-fn entries(dir: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut directories = Vec::new();
-    let mut others = Vec::new();
-    for entry in entries {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => directories.push(entry.path()),
-            Ok(_) => others.push(entry.path()),
-            Err(_) => {}
-        }
-    }
-    directories.sort();
-    others.sort();
-    (directories, others)
-}
-
-fn is_log_name(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.ends_with(".jsonl") || name.ends_with(".jsonl.zstd")
-}
-
-fn segment_id(dir: &Path) -> Option<SessionId> {
-    crate::decode_segment(dir.file_name()?.to_str()?)
-}
-
-/// The log in `dir`, for whoever wants to look.
-fn log_name(dir: &Path) -> PathBuf {
-    let zstd = dir.join(Encoding::Zstd.file_name());
-    match fs::symlink_metadata(&zstd) {
-        Ok(_) => zstd,
-        Err(_) => dir.join(Encoding::Raw.file_name()),
     }
 }
 
@@ -428,7 +260,7 @@ fn close(replay: &mut Replay, fold: &mut dyn Fold) -> Result<Vec<Event>, LogErro
     Ok(closers)
 }
 
-fn broken(id: &SessionId, why: LogError) -> StoreError {
+pub(crate) fn broken(id: &SessionId, why: LogError) -> StoreError {
     StoreError::Unreadable { id: id.clone(), why }
 }
 

@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-use thiserror::Error;
-
 use crate::chain::{Chain, RangeError};
-use crate::equal::same;
-use crate::{Event, Json, MAX_SAFE_INTEGER, Message, Object, SurfaceOp};
+use crate::fit::{SurfaceError, check_rewrite, check_sources};
+use crate::{Event, Json, Message, SurfaceOp};
 
 /// Which event made a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +29,7 @@ pub struct Node {
     /// UTF-8 bytes of the message's text blocks joined by newlines.
     pub text_bytes: usize,
     /// The data of a tool's result without its message, which no rewrite may change.
-    rest: Option<Json>,
+    pub(crate) rest: Option<Json>,
 }
 
 /// One observation of a surface. It never changes; clones share it.
@@ -71,73 +68,6 @@ impl Node {
     pub fn is_spoken(&self) -> bool {
         self.role != NodeRole::Assistant || !self.message.blocks().is_empty()
     }
-}
-
-/// Why an event does not fit the surface that it stands on.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SurfaceError {
-    /// Places have gaps.
-    #[error("its place is not {expected}, which was due")]
-    Place {
-        /// The next place.
-        expected: u64,
-        /// The event's; none where it names none.
-        found: Option<u64>,
-    },
-    /// A type that is no node says how it changes the surface.
-    #[error("it changes the surface, and its type cannot")]
-    OpOnLogEvent,
-    /// A type that is no node names what it was made from.
-    #[error("it names source events, and its type has none")]
-    SourcesOnLogEvent,
-    /// A node does not say how it changes the surface.
-    #[error("it does not say how it changes the surface")]
-    OpMissing,
-    /// It says so in a way that nobody writes.
-    #[error("its surface operation is neither `append` nor a replacement")]
-    Op,
-    /// A replacement that is not exactly a start and an end.
-    #[error("its replacement is not exactly `op`, `start` and `end`")]
-    Replace,
-    /// No node stands where a replacement starts.
-    #[error("it replaces nodes from {0} on, which is no node of the surface")]
-    NoStart(u64),
-    /// No node stands where a replacement ends.
-    #[error("it replaces nodes up to {0}, which is no node of the surface")]
-    NoEnd(u64),
-    /// A replacement's end stands before its start.
-    #[error("it replaces nodes from {start} to {end}, and {end} stands first")]
-    Reversed {
-        /// The first node's event.
-        start: u64,
-        /// The last node's event.
-        end: u64,
-    },
-    /// Its sources are no list.
-    #[error("its source events are no list")]
-    SourcesNoList,
-    /// One of its sources is no place in a log.
-    #[error("one of its source events is no place in a log")]
-    SourcesNoSeq,
-    /// Only a reply may have been made from nothing.
-    #[error("its list of source events is empty")]
-    SourcesEmpty,
-    /// A source is named twice.
-    #[error("it names source event {0} twice")]
-    SourcesRepeat(u64),
-    /// A source is itself or comes later.
-    #[error("it names source event {0}, which does not come before it")]
-    SourcesNotEarlier(u64),
-    /// A node would vanish without a trace.
-    #[error("it replaces node {0} without naming it as a source")]
-    SourcesMiss(u64),
-    /// A tool's result may replace one other alone.
-    #[error("it is a tool's result and replaces other than one tool's result")]
-    RewriteTarget,
-    /// A rewrite changes more than the result's content.
-    #[error("it rewrites a tool's result and changes more than its content")]
-    RewriteChanged,
 }
 
 /// A replacement as it was made.
@@ -244,12 +174,9 @@ impl SurfaceFold {
         if node.role != NodeRole::Tool {
             return Ok(());
         }
-        let [shadowed] = shadowed else { return Err(SurfaceError::RewriteTarget) };
-        let target = self.node(*shadowed).filter(|target| target.role == NodeRole::Tool);
-        let target = target.ok_or(SurfaceError::RewriteTarget)?;
-        match same_but_content(target, node) {
-            Some(true) => Ok(()),
-            _ => Err(SurfaceError::RewriteChanged),
+        match shadowed {
+            [shadowed] => check_rewrite(self.node(*shadowed), node),
+            _ => Err(SurfaceError::RewriteTarget),
         }
     }
 }
@@ -269,55 +196,6 @@ fn text_bytes(message: &Message) -> usize {
     texts.fold(first, |bytes, text| bytes + 1 + text.len())
 }
 
-/// Checks the events that a node was made from, in time linear in their number.
-fn check_sources(event: &Event, shadowed: &[u64]) -> Result<(), SurfaceError> {
-    let sources = event.sources.as_deref().unwrap_or_default();
-    if event.sources.is_some() && sources.is_empty() && &*event.kind != "assistant/message" {
-        return Err(SurfaceError::SourcesEmpty);
-    }
-    if sources.iter().any(|seq| *seq > MAX_SAFE_INTEGER) {
-        return Err(SurfaceError::SourcesNoSeq);
-    }
-    let mut sorted = sources.to_vec();
-    sorted.sort_unstable();
-    let repeated = sorted.windows(2).find_map(|pair| match pair {
-        [one, other] if one == other => Some(*one),
-        _ => None,
-    });
-    if let Some(seq) = repeated {
-        return Err(SurfaceError::SourcesRepeat(seq));
-    }
-    if let Some(later) = sources.iter().find(|seq| **seq >= event.seq) {
-        return Err(SurfaceError::SourcesNotEarlier(*later));
-    }
-    match shadowed.iter().find(|seq| sorted.binary_search(seq).is_err()) {
-        Some(missing) => Err(SurfaceError::SourcesMiss(*missing)),
-        None => Ok(()),
-    }
-}
-
 fn without_message(data: &Json) -> Option<Json> {
     data.object().ok()?.without(&["message"])
-}
-
-/// Whether two tools' results differ in nothing but what the tool gave.
-fn same_but_content(one: &Node, other: &Node) -> Option<bool> {
-    let rest = match (&one.rest, &other.rest) {
-        (None, None) => true,
-        (Some(one), Some(other)) => same(raw(one)?, raw(other)?),
-        _ => false,
-    };
-    let (one, other) = (one.message.json().object().ok()?, other.message.json().object().ok()?);
-    let envelope = |message: &Object<'_>| message.without(&["content"]);
-    let block = |message: &Object<'_>| -> Option<Json> {
-        let blocks: Vec<Json> = message.list("content")?;
-        blocks.first()?.object().ok()?.without(&["content"])
-    };
-    let envelopes = same(raw(&envelope(&one)?)?, raw(&envelope(&other)?)?);
-    let blocks = same(raw(&block(&one)?)?, raw(&block(&other)?)?);
-    Some(rest && envelopes && blocks)
-}
-
-fn raw(json: &Json) -> Option<&RawValue> {
-    serde_json::from_str(json.as_str()).ok()
 }

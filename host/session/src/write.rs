@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::batch::write_rows;
 use crate::lock::{LockError, WriterLock};
 use crate::log::Torn;
-use crate::packed::write_rows;
 use crate::{Encoding, Event, Header, frames, path};
 
 /// Why a batch was not written. The log is as it was before.
