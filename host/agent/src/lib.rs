@@ -39,7 +39,7 @@ pub use error::{AgentError, LogError};
 pub use gate::{Approval, Approver, ToolGate, Verdict};
 pub use header::{AdapterDefaults, Config, RequestHeader};
 pub use inbox::{Inbox, InboxError, Splice, Target};
-pub use lifecycle::{TurnEnd, TurnError};
+pub use lifecycle::{REJECTED, TurnEnd, TurnError};
 pub use model::{Model, Request, Route};
 pub use pre_step::{Accept, Decision, Failure, PreStep, StepInfo};
 pub use progress::Progress;

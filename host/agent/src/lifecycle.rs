@@ -6,6 +6,9 @@ use dsh_session::{Draft, Json, Message};
 
 use crate::{Cause, Chunk, Failure, LogError, ModelFailure, Usage};
 
+/// The type of the event that keeps why a step was rejected; readers that do not know it pass over it.
+pub const REJECTED: &str = "agent/pre-step/rejected";
+
 /// How a turn ended (contracts §1.3, `turn/end`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -17,16 +20,19 @@ pub enum TurnEnd {
         /// Who.
         reason: Cause,
     },
-    /// A plugin rejected a step. The real client writes no reason here and passes over ours.
+    /// A plugin rejected a step.
+    ///
+    /// The real client refuses a log whose end says more than that, so an event of its own before it,
+    /// [`REJECTED`], keeps the rest; an end that was read from a log is without it.
     Blocked {
         /// For people.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip)]
         reason: Option<String>,
         /// Who rejected it.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip)]
         plugin: Option<String>,
         /// For programs.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip)]
         details: Option<Json>,
     },
     /// It failed.
@@ -69,15 +75,10 @@ impl TurnEnd {
     /// Reads the reason of a logged `turn/end`; none where it has no kind that this version knows.
     pub fn parse(reason: &Json) -> Option<Self> {
         let reason = reason.object().ok()?;
-        let text = |key| reason.text(key).map(|text| text.as_ref().to_owned());
         Some(match &*reason.text("kind")? {
             "completed" => Self::Completed,
             "aborted" => Self::Aborted { reason: reason.read("reason")? },
-            "blocked" => Self::Blocked {
-                reason: text("reason"),
-                plugin: text("plugin"),
-                details: reason.read("details"),
-            },
+            "blocked" => Self::Blocked { reason: None, plugin: None, details: None },
             "error" => Self::Error { error: Box::new(TurnError::parse(&reason.read("error")?)?) },
             "max-tokens" => Self::MaxTokens,
             "interrupted" => Self::Interrupted,
@@ -163,6 +164,29 @@ impl Place {
             reason: &'a TurnEnd,
         }
         draft("turn/end", &Data { turn: self.turn, reason })
+    }
+
+    /// Why a step was rejected that would have been this one.
+    pub(crate) fn rejected(
+        self,
+        reason: Option<&str>,
+        plugin: Option<&str>,
+        details: Option<&Json>,
+    ) -> Result<Draft, LogError> {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            turn: u64,
+            step: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reason: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            plugin: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            details: Option<&'a Json>,
+        }
+        let Self { turn, step } = self;
+        let draft = draft(REJECTED, &Data { turn, step, reason, plugin, details })?;
+        Ok(Draft { ignorable: true, ..draft })
     }
 
     pub(crate) fn step_start(self) -> Result<Draft, LogError> {
@@ -278,6 +302,17 @@ mod tests {
     }
 
     #[test]
+    fn a_rejection_says_no_more_in_the_end_than_the_real_client_reads() {
+        let (reason, details) = (Some("not on Mondays".into()), None);
+        let end = TurnEnd::Blocked { reason, plugin: Some("p".into()), details };
+        assert_eq!(serde_json::to_string(&end).unwrap(), r#"{"kind":"blocked"}"#);
+        let place = Place { turn: 1, step: 2 };
+        let draft = place.rejected(Some("not on Mondays"), Some("p"), None).unwrap();
+        let data = r#"{"turn":1,"step":2,"reason":"not on Mondays","plugin":"p"}"#;
+        assert_eq!((draft.data.as_str(), draft.ignorable), (data, true));
+    }
+
+    #[test]
     fn a_plugin_is_named_with_its_failure() {
         let failure = Failure {
             details: Some(Json::parse("[1]").unwrap()),
@@ -287,11 +322,6 @@ mod tests {
         check(
             &failure.into(),
             r#"{"kind":"error","error":{"message":"no","code":"SELF_REFERENCE","plugin":"session-reference","details":[1]}}"#,
-        );
-        let (reason, details) = (Some("not on Mondays".into()), None);
-        check(
-            &TurnEnd::Blocked { reason, plugin: Some("p".into()), details },
-            r#"{"kind":"blocked","reason":"not on Mondays","plugin":"p"}"#,
         );
         let (reason, plugin, details) = (None, None, None);
         check(&TurnEnd::Blocked { reason, plugin, details }, r#"{"kind":"blocked"}"#);

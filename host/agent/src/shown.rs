@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use dsh_session::{Event, Json, Message, ToolCall};
 
-use crate::{Chunk, TurnEnd};
+use crate::{Chunk, REJECTED, TurnEnd};
 
 /// One thing to show, as it happens.
 ///
@@ -25,6 +25,13 @@ pub enum Shown {
     ToolResult(Message),
     /// The session is called otherwise.
     Title(String),
+    /// A plugin rejected a step; the end of the turn follows.
+    Rejected {
+        /// For people.
+        reason: Option<String>,
+        /// Who rejected it.
+        plugin: Option<String>,
+    },
     /// A turn is over.
     TurnEnded(u64, TurnEnd),
 }
@@ -65,6 +72,11 @@ impl Shown {
                 let message: Json = data.object().ok()?.read("message")?;
                 Self::ToolResult(Message::parse(message).ok()?)
             }
+            REJECTED => {
+                let data = data.object().ok()?;
+                let text = |key| data.text(key).map(|text| text.as_ref().to_owned());
+                Self::Rejected { reason: text("reason"), plugin: text("plugin") }
+            }
             "session/title" => Self::Title(data.object().ok()?.text("title")?.as_ref().to_owned()),
             _ => return None,
         })
@@ -99,6 +111,13 @@ mod tests {
         let data = r#"{"turn":7,"reason":{"kind":"blocked"}}"#;
         let blocked = TurnEnd::Blocked { reason: None, plugin: None, details: None };
         assert_eq!(shown("turn/end", data), Some(Shown::TurnEnded(7, blocked)));
+    }
+
+    #[test]
+    fn a_rejection_shows_its_reason() {
+        let data = r#"{"turn":1,"step":1,"reason":"not today","plugin":"guard"}"#;
+        let (reason, plugin) = (Some("not today".into()), Some("guard".into()));
+        assert_eq!(shown(REJECTED, data), Some(Shown::Rejected { reason, plugin }));
     }
 
     #[test]

@@ -38,7 +38,9 @@ impl<'a> Turn<'a> {
         shared.turn_started(turn);
         let mut running = Self { shared, composition, cancel, place, step_open: false };
         let end = running.steps().await.unwrap_or_else(|end| end);
-        if let Err(error) = running.close(end) {
+        // Where the log refuses an end that a plugin gave details for, it still takes a plain one.
+        let closed = running.close(end).or_else(|error| running.close(error.into()));
+        if let Err(error) = closed {
             shared.turn_failed(turn, error.into());
         }
     }
@@ -90,6 +92,9 @@ impl<'a> Turn<'a> {
                 Ok(entered)
             }
             Decision::Reject { reason, details, by } => {
+                let step = Place { step: self.place.step + 1, ..self.place };
+                let why = step.rejected(reason.as_deref(), by.as_deref(), details.as_ref());
+                self.shared.append(why)?;
                 Err(TurnEnd::Blocked { reason, plugin: by, details })
             }
         }

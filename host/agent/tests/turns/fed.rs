@@ -8,23 +8,23 @@ use futures::stream::{self, BoxStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Streams what it is fed; a reply lasts until its finish is fed.
-pub struct Fed {
+pub(crate) struct Fed {
     route: Route,
     chunks: Arc<tokio::sync::Mutex<UnboundedReceiver<Chunk>>>,
     requests: Mutex<Vec<Request>>,
 }
 
 /// The other end of a [`Fed`].
-pub struct Feed(UnboundedSender<Chunk>);
+pub(crate) struct Feed(UnboundedSender<Chunk>);
 
 impl Fed {
-    pub fn new(route: Route) -> (Arc<Self>, Feed) {
+    pub(crate) fn new(route: Route) -> (Arc<Self>, Feed) {
         let (sender, chunks) = unbounded_channel();
         let chunks = Arc::new(tokio::sync::Mutex::new(chunks));
         (Arc::new(Self { route, chunks, requests: Mutex::default() }), Feed(sender))
     }
 
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 }
@@ -46,28 +46,28 @@ impl Model for Fed {
 }
 
 impl Feed {
-    pub fn chunk(&self, chunk: Chunk) {
+    pub(crate) fn chunk(&self, chunk: Chunk) {
         self.0.send(chunk).unwrap();
     }
 
     /// Some text of a reply that goes on.
-    pub fn text(&self, text: &str) {
+    pub(crate) fn text(&self, text: &str) {
         self.chunk(Chunk::BlockStart { index: 0, block_type: BlockType::Text });
         self.chunk(Chunk::TextDelta { index: 0, text: text.into() });
     }
 
-    pub fn finish(&self, reason: Finish) {
+    pub(crate) fn finish(&self, reason: Finish) {
         self.chunk(Chunk::Finish { reason, replay_state: None });
     }
 
     /// A whole reply of text.
-    pub fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         self.text(text);
         self.finish(Finish::Stop);
     }
 
     /// A whole reply that calls tools: ids, names and arguments.
-    pub fn call(&self, calls: &[(&str, &str, &str)]) {
+    pub(crate) fn call(&self, calls: &[(&str, &str, &str)]) {
         for (index, (id, name, arguments)) in (0..).zip(calls) {
             let [id, name, arguments] = [id, name, arguments].map(ToString::to_string);
             self.chunk(Chunk::BlockEnd {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dsh_agent::{
     AgentError, Composition, Decision, Failure, InboxError, PreStep, Route, Status, StepInfo,
-    Target,
+    Target, TurnEnd,
 };
 use dsh_session::Message;
 
@@ -166,8 +166,12 @@ async fn a_rejected_prompt_is_gone_and_the_reason_is_kept() {
     composition.pre_step = Arc::new(Drops { reject: true });
     let rig = Rig::start(composition).await;
     rig.ask("one").await;
-    let end = r#"end blocked Some("not today") Some("guard")"#;
-    assert_eq!(rig.story().await[1..], ["turn 1", "next-turn@0 -1 +[]", end]);
+    let rejected = ["rejected by guard: not today", "end blocked"];
+    assert_eq!(rig.story().await[1..], [&["turn 1", "next-turn@0 -1 +[]"][..], &rejected].concat());
+    let TurnEnd::Blocked { reason, plugin, .. } = rig.agent.last_turn().unwrap().end else {
+        panic!("the turn was blocked");
+    };
+    assert_eq!((reason.as_deref(), plugin.as_deref()), (Some("not today"), Some("guard")));
     assert_eq!(rig.agent.waiting(Target::NextTurn), []);
 }
 

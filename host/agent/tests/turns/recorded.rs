@@ -10,7 +10,7 @@ use dsh_agent::{
     ToolOutput, ToolSpec,
 };
 use dsh_session::{Block, Event, Json, Message};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::fed::{Fed, Feed};
 use crate::rig::{self, Rig};
@@ -127,6 +127,15 @@ impl Replay {
             self.rig.agent.when_idle().await.unwrap();
         }
         if self.was_cancelled(at) {
+            if &*recorded.kind == "tool/result" {
+                let message = recorded.data.object().unwrap().read("message").unwrap();
+                let Block::ToolResult(result) =
+                    Message::parse(message).unwrap().blocks()[0].clone()
+                else {
+                    panic!("a result");
+                };
+                self.results.begun(&result.call).notified().await;
+            }
             self.rig.agent.cancel(Cause::User, true).await.unwrap();
         }
         match &*recorded.kind {
@@ -135,7 +144,7 @@ impl Replay {
                 let chunk = recorded.data.object().unwrap().read::<Chunk>("chunk").unwrap();
                 self.feed.chunk(chunk);
             }
-            "tool/result" => self.results.give(&recorded.data),
+            "tool/result" if !self.was_cancelled(at) => self.results.give(&recorded.data),
             _ => {}
         }
         let ours = self.rig.next().await;
@@ -237,9 +246,14 @@ type Given = Result<ToolOutput, ToolError>;
 
 /// What the recorded tools gave, handed over one by one.
 #[derive(Clone, Default)]
-struct Results(
-    Arc<Mutex<HashMap<String, (Option<oneshot::Sender<Given>>, Option<oneshot::Receiver<Given>>)>>>,
-);
+struct Results(Arc<Mutex<HashMap<String, Waiting>>>);
+
+/// One call: both ends of its result until they are taken, and whether it has begun.
+struct Waiting {
+    sender: Option<oneshot::Sender<Given>>,
+    receiver: Option<oneshot::Receiver<Given>>,
+    begun: Arc<Notify>,
+}
 
 impl Results {
     fn tool(&self, spec: ToolSpec) -> Arc<dyn Tool> {
@@ -270,23 +284,24 @@ impl Results {
     }
 
     fn sender(&self, call: &str) -> oneshot::Sender<Given> {
-        self.with(call, |sender, _| sender.take().unwrap())
+        self.with(call, |waiting| waiting.sender.take().unwrap())
     }
 
-    fn with<T>(
-        &self,
-        call: &str,
-        take: impl FnOnce(
-            &mut Option<oneshot::Sender<Given>>,
-            &mut Option<oneshot::Receiver<Given>>,
-        ) -> T,
-    ) -> T {
-        let mut results = self.0.lock().unwrap();
-        let (sender, receiver) = results.entry(call.to_owned()).or_insert_with(|| {
+    fn receiver(&self, call: &str) -> oneshot::Receiver<Given> {
+        self.with(call, |waiting| waiting.receiver.take().unwrap())
+    }
+
+    fn begun(&self, call: &str) -> Arc<Notify> {
+        self.with(call, |waiting| Arc::clone(&waiting.begun))
+    }
+
+    fn with<T>(&self, call: &str, take: impl FnOnce(&mut Waiting) -> T) -> T {
+        let mut calls = self.0.lock().unwrap();
+        take(calls.entry(call.to_owned()).or_insert_with(|| {
             let (sender, receiver) = oneshot::channel();
-            (Some(sender), Some(receiver))
-        });
-        take(sender, receiver)
+            let begun = Arc::new(Notify::new());
+            Waiting { sender: Some(sender), receiver: Some(receiver), begun }
+        }))
     }
 }
 
@@ -306,7 +321,8 @@ impl Tool for RecordedTool {
     }
 
     async fn run(&self, call: Call, _: Cancel) -> Given {
-        let result = self.results.with(&call.id, |_, receiver| receiver.take().unwrap());
+        let result = self.results.receiver(&call.id);
+        self.results.begun(&call.id).notify_one();
         result.await.unwrap()
     }
 }

@@ -21,8 +21,8 @@ use crate::story::story;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An agent and everything around it.
-pub struct Rig {
-    pub agent: Agent,
+pub(crate) struct Rig {
+    pub(crate) agent: Agent,
     id: SessionId,
     store: Store,
     root: Arc<PathBuf>,
@@ -58,14 +58,14 @@ impl Model for Witnessed {
 
 impl Rig {
     /// A new session in a root of its own.
-    pub async fn start(composition: Composition) -> Self {
+    pub(crate) async fn start(composition: Composition) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let rig = Self::in_root(dir.path(), "rig", composition).await;
         Self { _dir: Some(dir), ..rig }
     }
 
     /// A new session in this root.
-    pub async fn in_root(root: &Path, id: &str, composition: Composition) -> Self {
+    pub(crate) async fn in_root(root: &Path, id: &str, composition: Composition) -> Self {
         let id = SessionId::new(id);
         let header = Header::new(id.clone(), 0, Some("/home/dev/app".into()));
         let live = sessions(root).create(header, None).await.unwrap();
@@ -73,7 +73,7 @@ impl Rig {
     }
 
     /// The same session, opened again as after a restart.
-    pub async fn resume(self, composition: Composition) -> Self {
+    pub(crate) async fn resume(self, composition: Composition) -> Self {
         let Self { agent, id, root, _dir, told, heard, witness, .. } = self;
         agent.when_idle().await.unwrap();
         drop((agent, told, heard, witness));
@@ -103,24 +103,24 @@ impl Rig {
         }
     }
 
-    pub fn prompt(&self, text: &str) -> Message {
+    pub(crate) fn prompt(&self, text: &str) -> Message {
         self.agent.prompt(text).unwrap()
     }
 
     /// Sends a prompt and waits until nothing runs.
-    pub async fn ask(&self, text: &str) {
+    pub(crate) async fn ask(&self, text: &str) {
         self.agent.followup(self.prompt(text)).await.unwrap();
         self.agent.when_idle().await.unwrap();
     }
 
     /// The next event that is told.
-    pub async fn next(&mut self) -> Event {
+    pub(crate) async fn next(&mut self) -> Event {
         let next = tokio::time::timeout(PATIENCE, self.told.next()).await;
         next.expect("something more happens").unwrap()
     }
 
     /// Waits for an event of this type, past others.
-    pub async fn until(&mut self, kind: &str) -> Event {
+    pub(crate) async fn until(&mut self, kind: &str) -> Event {
         loop {
             let event = self.next().await;
             if &*event.kind == kind {
@@ -130,24 +130,24 @@ impl Rig {
     }
 
     /// Every event that was told so far.
-    pub fn heard(&self) -> Vec<Event> {
+    pub(crate) fn heard(&self) -> Vec<Event> {
         let (told, events) = &mut *self.heard.lock().unwrap();
         events.extend(std::iter::from_fn(|| told.try_next()));
         events.clone()
     }
 
     /// The log as it is on disk.
-    pub async fn disk(&self) -> Vec<Event> {
+    pub(crate) async fn disk(&self) -> Vec<Event> {
         read(&self.store, &self.id)
     }
 
     /// Where the log lies.
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         dsh_session::log_path(&self.root, self.agent.live().header(), Encoding::Zstd).unwrap()
     }
 
     /// What the log on disk tells, after it was compared with what the model got.
-    pub async fn story(&self) -> Vec<String> {
+    pub(crate) async fn story(&self) -> Vec<String> {
         let events = self.disk().await;
         for (place, request) in self.witness.seen.lock().unwrap().iter() {
             let before = &events[..usize::try_from(*place).unwrap()];
@@ -157,16 +157,16 @@ impl Rig {
     }
 
     /// The requests so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         let seen = self.witness.seen.lock().unwrap();
         seen.iter().map(|(_, request)| request.clone()).collect()
     }
 
-    pub fn composition(&self) -> Composition {
+    pub(crate) fn composition(&self) -> Composition {
         (*self.agent.composition()).clone()
     }
 
-    pub fn compose(&self, composition: Composition) {
+    pub(crate) fn compose(&self, composition: Composition) {
         self.agent.compose(witnessed(composition, &self.witness));
     }
 }
@@ -206,22 +206,22 @@ fn read(store: &Store, id: &SessionId) -> Vec<Event> {
 }
 
 /// A model that replays this script, and nothing else.
-pub fn scripted(script: &str) -> Composition {
+pub(crate) fn scripted(script: &str) -> Composition {
     Composition::new(Arc::new(Scripted::new(Script::parse(script).unwrap())))
 }
 
-pub fn text_message(id: &str, source: &str, text: &str) -> Message {
+pub(crate) fn text_message(id: &str, source: &str, text: &str) -> Message {
     let block = Json::of(&serde_json::json!({ "type": "text", "text": text })).unwrap();
     Message::user(id, &Json::parse(source).unwrap(), &[block]).unwrap()
 }
 
-pub fn tool_spec(name: &str) -> ToolSpec {
+pub(crate) fn tool_spec(name: &str) -> ToolSpec {
     let parameters = Json::parse(r#"{"type":"object"}"#).unwrap();
     ToolSpec { name: name.into(), description: "For tests.".into(), parameters }
 }
 
 /// The events of a recorded session; none, and a note, where there are no corpora.
-pub fn recorded(id: &str) -> Option<Vec<Event>> {
+pub(crate) fn recorded(id: &str) -> Option<Vec<Event>> {
     #[expect(clippy::disallowed_methods, reason = "the variable that names the corpora")]
     let Ok(corpora) = std::env::var("DSH_CORPORA") else {
         eprintln!("skipped: DSH_CORPORA is not set");

@@ -1,10 +1,10 @@
 //! A log as a short story, one line for each event.
 
-use dsh_agent::TurnEnd;
+use dsh_agent::{REJECTED, TurnEnd};
 use dsh_session::{Block, Event, Json, Message};
 
 /// Tells the events; chunks in a row are one line.
-pub fn story(events: &[Event]) -> Vec<String> {
+pub(crate) fn story(events: &[Event]) -> Vec<String> {
     let mut lines: Vec<String> = events.iter().map(line).collect();
     lines.dedup_by(|a, b| a == b && a == "chunks");
     lines
@@ -56,6 +56,11 @@ fn line(event: &Event) -> String {
             });
             format!("result {} {text}{code}", result.call)
         }
+        REJECTED => format!(
+            "rejected by {}: {}",
+            data.text("plugin").unwrap(),
+            data.text("reason").unwrap()
+        ),
         "session/title" => format!("title {}", data.text("title").unwrap()),
         "request/header" => format!("header {}", data.text("reason").unwrap()),
         other => other.into(),
@@ -68,7 +73,7 @@ fn end(reason: Json) -> String {
         TurnEnd::Aborted { reason } => {
             format!("aborted {}", serde_json::to_string(&reason).unwrap())
         }
-        TurnEnd::Blocked { reason, plugin, .. } => format!("blocked {reason:?} {plugin:?}"),
+        TurnEnd::Blocked { .. } => "blocked".into(),
         TurnEnd::Error { error } => format!("error {}", error.code),
         TurnEnd::MaxTokens => "max-tokens".into(),
         TurnEnd::Interrupted => "interrupted".into(),
