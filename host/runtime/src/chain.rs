@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::error::{CallError, Cause, Failure, Refusal};
-use crate::item::{Handle, Item, check_users};
-use crate::link;
+use crate::item::{Handle, Item};
+use crate::link::{self, Link};
 use crate::message::{Decision, Message, Rejection};
 use crate::plugin::Plugin;
 use crate::seam::Seam;
@@ -98,14 +98,14 @@ impl Chain {
 
 /// A chain at work, shared by its links.
 pub(crate) struct Running {
-    links: Arc<[Plugin]>,
+    pub(crate) links: Arc<[Plugin]>,
     pub(crate) services: Services,
     pub(crate) call: PreStepCall,
 }
 
 impl Running {
     /// The chain from `position` on. Boxed, as each link's future holds the next one's.
-    fn rest(
+    pub(crate) fn rest(
         self: Arc<Running>,
         position: usize,
         batch: Vec<Handle>,
@@ -156,118 +156,9 @@ impl Outcome {
     }
 }
 
-/// One link's place in a running chain, and what `next` did in it.
-pub(crate) struct Link {
-    running: Arc<Running>,
-    position: usize,
-    /// The batch that the link was called with.
-    pub(crate) received: Vec<Handle>,
-    next: Next,
-}
-
-/// What became of `next` in a link.
-enum Next {
-    NotCalled,
-    Called,
-    Returned(Outcome),
-    /// The first failure, which stands whatever the link makes of it.
-    Failed(CallError),
-}
-
-impl Link {
-    fn new(running: Arc<Running>, position: usize, received: Vec<Handle>) -> Link {
-        Link { running, position, received, next: Next::NotCalled }
-    }
-
-    pub(crate) fn running(&self) -> &Running {
-        &self.running
-    }
-
-    /// A handle's worth of the step.
-    pub(crate) fn step(&self) -> Step {
-        Step(self.running.clone())
-    }
-
-    /// Starts the rest of the chain on `batch`. Calling it twice is a failure that stands.
-    pub(crate) fn next(
-        &mut self,
-        batch: Vec<Handle>,
-        may_rewrite: bool,
-    ) -> Result<Result<BoxFuture<'static, Result<Outcome, CallError>>, Failure>, Refusal> {
-        match &self.next {
-            Next::NotCalled => {}
-            Next::Failed(first) => return Ok(Err(first.to_failure())),
-            Next::Called | Next::Returned(_) => {
-                let message = "`next` was called a second time";
-                let failure = Failure::new("next-called-twice", message);
-                self.next = Next::Failed(self.error(Cause::Failed(failure.clone())));
-                return Ok(Err(failure));
-            }
-        }
-        check_users(&self.received, &self.received, &batch, may_rewrite)?;
-        self.next = Next::Called;
-        Ok(Ok(self.running.clone().rest(self.position + 1, batch)))
-    }
-
-    /// Takes what the rest of the chain returned, and says it as the link sees it.
-    pub(crate) fn returned(
-        &mut self,
-        result: Result<Outcome, CallError>,
-    ) -> Result<Outcome, Failure> {
-        match result {
-            Ok(outcome) => {
-                self.next = Next::Returned(outcome.clone());
-                Ok(outcome)
-            }
-            Err(first) => {
-                let failure = first.to_failure();
-                self.next = Next::Failed(first);
-                Err(failure)
-            }
-        }
-    }
-
-    /// The failure that stands, if `next` failed.
-    pub(crate) fn first_failure(&self) -> Option<&CallError> {
-        match &self.next {
-            Next::Failed(first) => Some(first),
-            _ => None,
-        }
-    }
-
-    /// Checks what the link decided, and says who rejected first.
-    pub(crate) fn checked(&self, outcome: Outcome, may_rewrite: bool) -> Result<Outcome, Refusal> {
-        match outcome {
-            Outcome::Reject(rejection) => Ok(Outcome::Reject(match &self.next {
-                // Passed on as it came: the link further down is the one that rejected.
-                Next::Returned(Outcome::Reject(first))
-                    if first.reason == rejection.reason && first.details == rejection.details =>
-                {
-                    first.clone()
-                }
-                _ => rejection,
-            })),
-            Outcome::Enter(given) => {
-                let had = match &self.next {
-                    Next::Returned(Outcome::Enter(had)) => had,
-                    _ => &self.received,
-                };
-                check_users(&self.received, had, &given, may_rewrite)?;
-                Ok(Outcome::Enter(given))
-            }
-        }
-    }
-
-    /// An error of the link itself.
-    pub(crate) fn error(&self, cause: Cause) -> CallError {
-        let plugin = self.running.links.get(self.position).map(Plugin::id).unwrap_or_default();
-        CallError { plugin: plugin.to_owned(), export: HANDLE, cause }
-    }
-}
-
 /// What a plugin holds when it holds a step.
 #[expect(unreachable_pub, reason = "the generated bindings re-export it inside the crate")]
-pub struct Step(Arc<Running>);
+pub struct Step(pub(crate) Arc<Running>);
 
 impl Step {
     pub(crate) fn session(&self) -> &str {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use wasmtime::{Config, Engine, EngineWeak};
 
-use crate::error::LoadError;
 use crate::grants::Grants;
 use crate::load;
+use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 use crate::plugin::Plugin;
 use crate::settings::Settings;

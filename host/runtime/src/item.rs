@@ -116,24 +116,30 @@ pub(crate) fn check_users(
     may_rewrite: bool,
 ) -> Result<(), Refusal> {
     let id = |item: &Handle| item.message.id().to_owned();
+    let (from_batch, last_seen) = (users(received), users(had));
     let mut seen = BTreeSet::new();
     for item in given {
         let Some(index) = item.user_index() else { continue };
         if !seen.insert(index) {
             return Err(Refusal::Duplicated { id: id(item) });
         }
-        if !received.iter().any(|known| known.user_index() == Some(index)) {
+        if !from_batch.contains_key(&index) {
             return Err(Refusal::Foreign { id: id(item) });
         }
-        if !may_rewrite && !had.iter().any(|known| Arc::ptr_eq(known, item)) {
+        let same = |known: &&Handle| Arc::ptr_eq(known, item);
+        if !may_rewrite && !last_seen.get(&index).is_some_and(same) {
             return Err(Refusal::PutBack { id: id(item) });
         }
     }
-    let missing = |item: &&Handle| item.user_index().is_some_and(|index| !seen.contains(&index));
-    match had.iter().find(missing) {
-        Some(item) if !may_rewrite => Err(Refusal::LeftOut { id: id(item) }),
+    match last_seen.iter().find(|(index, _)| !seen.contains(index)) {
+        Some((_, item)) if !may_rewrite => Err(Refusal::LeftOut { id: id(item) }),
         _ => Ok(()),
     }
+}
+
+/// The user messages among `items`, by their place in the batch.
+fn users(items: &[Handle]) -> BTreeMap<usize, &Handle> {
+    items.iter().filter_map(|item| Some((item.user_index()?, item))).collect()
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@
 //!
 //! Calls run on the caller's tokio runtime, current-thread included, with its time driver enabled. Every future may
 //! be dropped at any await: that cancels the call, its store goes, and reads that wait for it are dropped. There is
-//! one thread besides, which sleeps while no call runs. The crate sets no global state, subscriber or exit, and
+//! one thread besides, which sleeps while no call runs, and the compiler's own pool. The crate sets no global state, subscriber or exit, and
 //! reads neither environment nor current directory. The engine installs a handler for the fault signals of guest
 //! code, which passes on all others; [`HostOptions::fault_signals`] does without.
 //!
@@ -100,6 +100,7 @@ mod json;
 mod limits;
 mod link;
 mod load;
+mod load_error;
 mod log;
 mod manifest;
 mod mentions;
@@ -113,10 +114,11 @@ mod settings;
 mod state;
 
 pub use chain::{Chain, PreStepCall, Rest};
-pub use error::{CallError, Cause, Failure, LoadError, Refusal, Trap};
+pub use error::{CallError, Cause, Failure, Refusal, Trap};
 pub use grants::{Capabilities, GRANTED_IMPORTS, Grants, RESERVED_KINDS};
 pub use host::{HostOptions, PluginHost};
 pub use limits::{Breach, Limit, Limits};
+pub use load_error::LoadError;
 pub use log::{Level, Log, LogEntry};
 pub use manifest::{Manifest, ManifestError};
 pub use mentions::{Candidate, Target};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
 use crate::bindings::{agent, plugin, session};
-use crate::error::{Cause, LoadError};
+use crate::error::Cause;
 use crate::grants::{GRANTED_IMPORTS, Grants};
 use crate::host::Shared;
+use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 use crate::plugin::{Loaded, Plugin, Terms, run};
 use crate::seam::{self, Misfit, NAMES, Seams, VERSION};

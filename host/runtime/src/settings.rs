@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::LoadError;
+use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 
 /// What the operator set for a plugin: a JSON object.

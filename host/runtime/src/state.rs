@@ -6,9 +6,9 @@ use wasmtime::ResourceLimiter;
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
 use crate::budget::Meter;
-use crate::chain::Link;
 use crate::grants::Capabilities;
 use crate::limits::{Breach, Limit, Limits};
+use crate::link::Link;
 use crate::services::Services;
 use crate::session::Asker;
 

@@ -87,6 +87,18 @@ async fn a_host_can_do_without_fault_signals() {
     assert!(matches!(err.cause, Cause::Limit(breach) if breach.limit == Limit::Stack));
 }
 
+#[test]
+fn options_that_make_no_engine_are_an_error() {
+    let mut options = HostOptions::default();
+    options.stack_bytes = 0;
+    let err = PluginHost::new(options).expect_err("no stack");
+    assert!(err.to_string().starts_with("the plugin engine could not be made: "), "{err}");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let mut options = HostOptions::default();
+    options.cache_dir = Some(file.path().join("below"));
+    assert!(PluginHost::new(options).is_err(), "a file has no directories");
+}
+
 /// What becomes of a cache entry.
 type Damage = fn(&[u8]) -> Vec<u8>;
 

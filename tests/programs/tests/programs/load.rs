@@ -52,6 +52,21 @@ async fn a_seam_of_another_version_is_refused_with_both() {
 }
 
 #[tokio::test]
+async fn a_later_patch_version_links() {
+    let later = mistyped("").replace("@0.1.0", "@0.1.7").replacen(
+        "(component",
+        "(component (import \"dsh:plugin/config@0.1.7\" (instance (export \"get\" (func (result string)))))",
+        1,
+    );
+    // The import fits, and the export is found: what is wrong is its type.
+    let err = refusal_of(&later).await;
+    assert!(
+        matches!(&err, LoadError::Mismatch { interface, .. } if interface.contains("mentions")),
+        "{err:?}"
+    );
+}
+
+#[tokio::test]
 async fn wasi_is_refused_by_name() {
     let err = refusal_of(&importing("wasi:cli/stdout@0.2.6")).await;
     assert!(
