@@ -8,6 +8,7 @@
 
 mod broken;
 mod canonical;
+mod interop;
 mod recorded;
 mod vectors;
 mod written;
