@@ -61,7 +61,8 @@ fn a_file_says_what_it_is() {
 #[test]
 fn nothing_is_left_to_do() {
     // Halves, so that this file does not hold what it looks for.
-    let words = [("TO", "DO"), ("FIX", "ME"), ("to", "do!("), ("unimple", "mented!("), ("#[ig", "nore")];
+    let words =
+        [("TO", "DO"), ("FIX", "ME"), ("to", "do!("), ("unimple", "mented!("), ("#[ig", "nore")];
     for (path, text) in rust_files() {
         for word in words.map(|(half, rest)| [half, rest].concat()) {
             assert!(!text.contains(&word), "{} holds {word}", path.display());
@@ -72,7 +73,11 @@ fn nothing_is_left_to_do() {
 #[test]
 fn sessions_and_agents_know_no_webassembly() {
     never(&["host/session", "host/agent", "host/model"], "toml", &["wasmtime", "dsh-plugin"]);
-    never(&["host/session/src", "host/agent/src", "host/model/src"], "rs", &["wasmtime", "dsh_plugin"]);
+    never(
+        &["host/session/src", "host/agent/src", "host/model/src"],
+        "rs",
+        &["wasmtime", "dsh_plugin"],
+    );
 }
 
 #[test]
@@ -106,10 +111,20 @@ fn plugins_know_the_contract_only() {
 #[test]
 fn bindings_are_made_in_one_place() {
     for (path, text) in files(&["host"], "rs") {
-        assert_eq!(text.contains("bindgen!({"), path.ends_with("runtime/src/bindings.rs"), "{}", path.display());
+        assert_eq!(
+            text.contains("bindgen!({"),
+            path.ends_with("runtime/src/bindings.rs"),
+            "{}",
+            path.display()
+        );
     }
     for (path, text) in files(&["plugins"], "rs") {
-        assert_eq!(text.contains("generate!({"), path.ends_with("guest/src/bindings.rs"), "{}", path.display());
+        assert_eq!(
+            text.contains("generate!({"),
+            path.ends_with("guest/src/bindings.rs"),
+            "{}",
+            path.display()
+        );
     }
 }
 
@@ -117,7 +132,10 @@ fn bindings_are_made_in_one_place() {
 fn the_contract_is_documented() {
     let resolve = contract();
     let said = |docs: &Docs, what: String| {
-        assert!(docs.contents.as_deref().is_some_and(|text| !text.trim().is_empty()), "{what} has no doc");
+        assert!(
+            docs.contents.as_deref().is_some_and(|text| !text.trim().is_empty()),
+            "{what} has no doc"
+        );
     };
     for (_, interface) in &resolve.interfaces {
         let name = interface.name.clone().unwrap_or_default();
@@ -144,10 +162,17 @@ fn no_export_takes_a_borrowed_handle() {
     let resolve = contract();
     for (_, world) in &resolve.worlds {
         for item in world.exports.values() {
-            let WorldItem::Interface { id, .. } = item else { panic!("{} exports a loose function", world.name) };
+            let WorldItem::Interface { id, .. } = item else {
+                panic!("{} exports a loose function", world.name)
+            };
             for function in resolve.interfaces[*id].functions.values() {
                 for param in &function.params {
-                    assert!(!borrows(&resolve, &param.ty), "{}: {} borrows", world.name, function.name);
+                    assert!(
+                        !borrows(&resolve, &param.ty),
+                        "{}: {} borrows",
+                        world.name,
+                        function.name
+                    );
                 }
             }
         }
@@ -158,8 +183,12 @@ fn borrows(resolve: &Resolve, ty: &Type) -> bool {
     let Type::Id(id) = ty else { return false };
     match &resolve.types[*id].kind {
         TypeDefKind::Handle(Handle::Borrow(_)) => true,
-        TypeDefKind::Type(ty) | TypeDefKind::List(ty) | TypeDefKind::Option(ty) => borrows(resolve, ty),
-        TypeDefKind::Record(record) => record.fields.iter().any(|field| borrows(resolve, &field.ty)),
+        TypeDefKind::Type(ty) | TypeDefKind::List(ty) | TypeDefKind::Option(ty) => {
+            borrows(resolve, ty)
+        }
+        TypeDefKind::Record(record) => {
+            record.fields.iter().any(|field| borrows(resolve, &field.ty))
+        }
         TypeDefKind::Tuple(tuple) => tuple.types.iter().any(|ty| borrows(resolve, ty)),
         TypeDefKind::Variant(variant) => {
             variant.cases.iter().filter_map(|case| case.ty.as_ref()).any(|ty| borrows(resolve, ty))
@@ -178,13 +207,20 @@ fn the_smallest_worlds_import_only_config_and_log() {
     for name in ["base", "tool-gate-plugin", "commands-plugin"] {
         let (_, world) = resolve.worlds.iter().find(|(_, world)| world.name == name).unwrap();
         for item in world.imports.values() {
-            let WorldItem::Interface { id, .. } = item else { panic!("{name} imports a loose function") };
+            let WorldItem::Interface { id, .. } = item else {
+                panic!("{name} imports a loose function")
+            };
             let interface = &resolve.interfaces[*id];
             let functions = interface.functions.values();
             // What an export's types are made of comes along; it can be called only on a handle that was given.
-            let loose = functions.filter(|function| !matches!(function.kind, FunctionKind::Method(_))).count();
+            let loose = functions
+                .filter(|function| !matches!(function.kind, FunctionKind::Method(_)))
+                .count();
             let interface = interface.name.as_deref().unwrap_or_default();
-            assert!(loose == 0 || ["config", "log"].contains(&interface), "{name} imports {interface}");
+            assert!(
+                loose == 0 || ["config", "log"].contains(&interface),
+                "{name} imports {interface}"
+            );
         }
     }
 }

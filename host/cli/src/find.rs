@@ -66,7 +66,7 @@ pub(crate) async fn session(sessions: &Sessions, said: &str) -> anyhow::Result<S
 }
 
 /// The URI of a session (contracts §8.2): it names any id without loss.
-pub(crate) fn uri(id: &SessionId) -> String {
+pub fn uri(id: &SessionId) -> String {
     format!("{SCHEME}{}", URL_SAFE_NO_PAD.encode(format!("\"{}\"", id.escaped())))
 }
 
@@ -76,7 +76,7 @@ fn decode(payload: &str) -> Option<SessionId> {
 }
 
 /// A mention of a session under a label.
-pub(crate) fn mention(label: &str, id: &SessionId) -> String {
+pub fn mention(label: &str, id: &SessionId) -> String {
     let label = label.replace('\\', "\\\\").replace(']', "\\]");
     format!("@[{label}]({})", uri(id))
 }

@@ -1,10 +1,10 @@
 //! Sessions, plugins and agents put together.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context as _;
 use dsh_agent::{Agent, Composition, MessageIds, Model, Progress};
 use dsh_plugin_host::{
     Chain, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
@@ -25,8 +25,18 @@ pub struct Options {
     pub compiled: Option<PathBuf>,
     /// Takes what plugins log.
     pub log: Arc<dyn Log>,
-    /// The plugins, in the order of the chain, with their settings.
-    pub plugins: Vec<(dsh_plugins::Standard, Settings)>,
+    /// The plugins, in the order of the chain.
+    pub plugins: Vec<Composed>,
+}
+
+/// A plugin that stands in a harness.
+pub struct Composed {
+    /// The text of its `plugin.toml`.
+    pub manifest: Cow<'static, str>,
+    /// Its component.
+    pub wasm: Cow<'static, [u8]>,
+    /// What it is set to.
+    pub settings: Settings,
 }
 
 impl Options {
@@ -36,8 +46,15 @@ impl Options {
             encoding: Encoding::Zstd,
             compiled: home::compiled(),
             log: Arc::new(()),
-            plugins: dsh_plugins::ALL.map(|plugin| (plugin, Settings::default())).into(),
+            plugins: dsh_plugins::ALL.map(Composed::from).into(),
         }
+    }
+}
+
+impl From<dsh_plugins::Standard> for Composed {
+    fn from(standard: dsh_plugins::Standard) -> Self {
+        let dsh_plugins::Standard { manifest, wasm } = standard;
+        Self { manifest: manifest.into(), wasm: wasm.into(), settings: Settings::default() }
     }
 }
 
@@ -61,7 +78,7 @@ pub struct Loaded {
 }
 
 impl Harness {
-    /// Opens a root of sessions and loads the plugins; what the standard ones declare is granted.
+    /// Opens a root of sessions and loads the plugins; what they declare is granted.
     ///
     /// The root need not exist: the first session makes it.
     ///
@@ -157,13 +174,11 @@ async fn load(options: &Options) -> anyhow::Result<Vec<Loaded>> {
     // A cache folder that cannot be made costs time, not the turn.
     let host = PluginHost::new(host).or_else(|_| PluginHost::new(HostOptions::default()))?;
     let mut loaded = Vec::new();
-    for (standard, settings) in &options.plugins {
-        let manifest =
-            Manifest::parse(standard.manifest).context("a standard plugin's manifest")?;
+    for Composed { manifest, wasm, settings } in &options.plugins {
+        let manifest = Manifest::parse(manifest)?;
         let grants = Grants::new(manifest.declares.clone());
-        let settings = settings.clone();
-        let plugin = host.load(manifest, standard.wasm, settings.clone(), &grants).await?;
-        loaded.push(Loaded { plugin, grants, settings });
+        let plugin = host.load(manifest, wasm, settings.clone(), &grants).await?;
+        loaded.push(Loaded { plugin, grants, settings: settings.clone() });
     }
     Ok(loaded)
 }

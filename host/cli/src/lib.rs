@@ -24,7 +24,8 @@ use std::io::Write;
 pub use adapter::{Reader, Sandbox};
 pub use args::{Cli, Command};
 pub use exit::Exit;
-pub use harness::{Harness, Loaded, Options};
+pub use find::{mention, uri};
+pub use harness::{Composed, Harness, Loaded, Options};
 
 /// Does what `cli` asks; the answer goes to `out`, notices go to `err`.
 ///

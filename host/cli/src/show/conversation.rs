@@ -44,6 +44,8 @@ struct Conversation {
     inbox: Inbox,
     /// Prompts that a turn claimed and that have not joined history yet, as they were typed.
     claimed: Vec<Message>,
+    /// The end of a turn that was rejected, with the reason that stands before it in the log.
+    rejected: Option<TurnEnd>,
 }
 
 enum Entry {
@@ -66,7 +68,11 @@ impl Fold for Conversation {
         }
         match Shown::of(event) {
             Some(Shown::Message(message) | Shown::ToolResult(message)) => self.joined(message),
+            Some(Shown::Rejected { reason, plugin }) => {
+                self.rejected = Some(TurnEnd::Blocked { reason, plugin, details: None });
+            }
             Some(Shown::TurnEnded(_, end)) => {
+                let end = self.rejected.take().unwrap_or(end);
                 self.entries.extend(self.claimed.drain(..).map(Entry::Unsent));
                 self.entries.push(Entry::End(end));
             }
