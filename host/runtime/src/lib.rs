@@ -75,6 +75,11 @@
 //! reads neither environment nor current directory. The engine installs a handler for the fault signals of guest
 //! code, which passes on all others; [`HostOptions::fault_signals`] does without.
 //!
+//! # What this is not
+//!
+//! No session store, no agent loop, no model: those are the embedder's. No catalog that adds, replaces or
+//! quarantines plugins while it runs, and no WASI: a component that imports a part of it does not load.
+//!
 //! # Features
 //!
 //! - `cache` (default): compiled code on disk, see [`HostOptions::cache_dir`]. Pulls in zstd.

@@ -68,7 +68,7 @@ pub trait Surface: Send + Sync {
 
     /// The text blocks of a node joined by newlines, empty where it has none; none at or past the length.
     ///
-    /// Borrowed where the node has it in one piece, so that it is copied once on its way.
+    /// Borrowed where the node has it in one piece, so that the embedder need not copy it.
     fn text(&self, index: u32) -> Option<Cow<'_, str>>;
 
     /// At most `limit` bytes of a node's text from byte `start`, both ends moved inward to characters; empty at or

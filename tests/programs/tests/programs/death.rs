@@ -18,7 +18,9 @@ pub(crate) async fn panics() {
     let (services, _, log) = services(Scripted::default());
     let err = run(&chain, &services).await.expect_err("a trap");
     assert!(err.to_string().starts_with("panics: `dsh:agent/pre-step.handle` trapped: "), "{err}");
-    let words = trap(err.cause).last_words.expect("a panic's text");
+    let trap = trap(err.cause);
+    assert!(trap.backtrace.is_some_and(|frames| frames.contains("wasm function")), "no frames");
+    let words = trap.last_words.expect("a panic's text");
     assert!(words.contains("2 messages were one too many"), "{words}");
     assert_eq!(log.entries(), [("panics".to_owned(), Level::Error, words)]);
 }

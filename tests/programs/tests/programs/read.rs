@@ -39,7 +39,10 @@ pub(crate) async fn asks_for_too_much() {
         panic!()
     };
     // What was asked for, to the byte: nothing of it was copied to find out.
-    assert_eq!((breach.limit, breach.figure, breach.allowed), (Limit::Memory, Some(65 << 20), 64 << 20));
+    assert_eq!(
+        (breach.limit, breach.figure, breach.allowed),
+        (Limit::Memory, Some(65 << 20), 64 << 20)
+    );
 }
 
 #[tokio::test]
