@@ -1,7 +1,7 @@
 //! What of a conversation fits into a budget of JSON bytes.
 //!
 //! Oldest messages go first; checkpoints and the newest message stay. Where
-//! these alone are too long, [`shrink`](crate::shrink) shortens them.
+//! these alone are too long, they are shortened.
 //!
 //! A message is measured before it is read: its text takes at least its own
 //! bytes in JSON, so one that cannot fit is never copied in.

@@ -1,5 +1,7 @@
 //! Snapshots of small sessions, made without a component.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic fails the test")]
+
 use session_reference::config::Config;
 use session_reference::error::Error;
 use session_reference::id::SessionId;

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use async_trait::async_trait;
 use dsh_plugin_host::{
@@ -113,9 +112,7 @@ async fn cite<const COUNT: usize>(
     }
     let cited = ids.map(|id| Reference { session: id.to_owned(), label: None });
     let (plugin, services) = (plugin().await, services(store));
-    let start = Instant::now();
     let prepared = plugin.prepare(&services, "me", &[], &cited).await;
-    println!("{:?}", start.elapsed());
     let snapshot = prepared.map(|prepared| prepared.snapshot.expect("a snapshot"));
     (snapshot.map_err(|error| error.to_string()), read.load(Ordering::Relaxed))
 }
@@ -193,9 +190,7 @@ async fn a_text_of_nothing_but_beginnings_is_scanned_once() {
     let (plugin, services) = (plugin().await, services(Store::default()));
     for piece in ["@[", "@[](dsh-session:", "@[a\\"] {
         let text = piece.repeat(MIB / piece.len());
-        let start = Instant::now();
         let parsed = plugin.parse(&services, &text).await.expect("to be parsed");
-        println!("{:?}", start.elapsed());
         assert_eq!(parsed.references, []);
     }
 }
@@ -210,8 +205,6 @@ async fn ten_thousand_sessions_are_searched_page_by_page() {
     let list = (0..10_000).map(header).collect();
     let (plugin, services) = (plugin().await, services(Store { list, ..Store::default() }));
     let target = Target { session: "me".into(), cwd: None };
-    let start = Instant::now();
     let found = plugin.candidates(&services, &target, "TITLE OF 000003", Some(1_000)).await;
-    println!("{:?}", start.elapsed());
     assert_eq!(found.expect("candidates").len(), 256);
 }
