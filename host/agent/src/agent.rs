@@ -42,8 +42,10 @@ pub struct EndedTurn {
 impl Agent {
     /// Starts an agent on a session that is open for writing; `progress` is what its log says.
     ///
-    /// What waits in the inbox stays there until something wakes the agent. Must be called on a tokio runtime with
-    /// its timer switched on.
+    /// What waits in the inbox stays there until something wakes the agent.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime. Turns panic on one whose timer is off.
     pub fn start(
         live: Live,
         progress: Progress,

@@ -7,6 +7,31 @@
 //! the order of the real client; [`Shown`] is what a person sees of it.
 //!
 //! Nothing here knows about WebAssembly. Time comes from the session, ids come from the caller, and nothing is global.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use dsh_agent::{Agent, Composition, Progress, TurnEnd};
+//! use dsh_session::{Encoding, Header, SessionId, Sessions, Store};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let root = tempfile::tempdir()?;
+//! let sessions = Sessions::new(Store::new(root.path(), Encoding::Zstd, Arc::new(|| 0)));
+//! let header = Header::new(SessionId::new("first"), 0, Some("/home/me".into()));
+//! let live = sessions.create(header, None).await?;
+//!
+//! let ids = Arc::new(|| uuid::Uuid::new_v4().to_string());
+//! let parts = Composition::new(Arc::new(dsh_model::Echo));
+//! let agent = Agent::start(live, Progress::default(), parts, ids);
+//! agent.followup(agent.prompt("Hello?")?).await?;
+//! agent.when_idle().await?;
+//!
+//! assert_eq!(agent.last_turn().map(|turn| turn.end), Some(TurnEnd::Completed));
+//! assert_eq!(agent.live().messages().len(), 2);
+//! # Ok(())
+//! # }
+//! ```
 
 mod agent;
 mod approval;

@@ -94,3 +94,47 @@ fn ended(replies: usize) -> Chunk {
     let reason = Finish::Error { failure: ModelFailure::new("SCRIPT_ENDED", message) };
     Chunk::Finish { reason, replay_state: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dsh_session::SessionId;
+    use futures::FutureExt as _;
+
+    fn request() -> Request {
+        let header = serde_json::from_str(r#"{"config":{"provider":"p","model":"m"}}"#).unwrap();
+        Request { session: SessionId::new("s"), header, messages: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn replies_come_in_order_and_then_no_more() {
+        let model = Scripted::new(Script::parse("{\"text\":\"a\"}").unwrap());
+        let first: Vec<Chunk> = model.stream(request()).collect().await;
+        assert!(first.contains(&Chunk::TextDelta { index: 0, text: "a".into() }));
+        assert_eq!(model.left(), 0);
+        let second: Vec<Chunk> = model.stream(request()).collect().await;
+        assert_eq!(second, [ended(1)]);
+        assert_eq!(model.requests().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_hanging_reply_never_finishes() {
+        let model = Scripted::new(Script::parse(r#"{"text":"a","hang":true}"#).unwrap());
+        let mut chunks = model.stream(request());
+        // Its start and its one delta.
+        assert!(chunks.next().await.is_some());
+        assert!(chunks.next().await.is_some());
+        assert!(chunks.next().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn an_error_breaks_the_text_off() {
+        let script = r#"{"text":"a","error":{"code":"SERVER","message":"unwell"}}"#;
+        let model = Scripted::new(Script::parse(script).unwrap());
+        let chunks: Vec<Chunk> = model.stream(request()).collect().await;
+        let failure = ModelFailure::new("SERVER", "unwell");
+        let end = Chunk::Finish { reason: Finish::Error { failure }, replay_state: None };
+        assert_eq!(chunks.last(), Some(&end));
+        assert!(!chunks.iter().any(|chunk| matches!(chunk, Chunk::BlockEnd { .. })));
+    }
+}

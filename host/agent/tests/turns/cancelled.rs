@@ -185,11 +185,50 @@ async fn a_late_prompt_that_was_taken_back_starts_nothing() {
         rig.agent.followup(late.clone()),
         rig.agent.remove(late.id())
     );
-    (cancelled.unwrap(), sent.unwrap());
+    cancelled.unwrap();
+    sent.unwrap();
     assert!(removed.unwrap().is_some());
     rig.agent.when_idle().await.unwrap();
     assert_eq!(rig.agent.last_turn().unwrap().turn, 1);
     assert_eq!(rig.agent.waiting(Target::NextTurn).len(), 1);
+}
+
+#[tokio::test]
+async fn a_prompt_is_never_lost_however_soon_after_a_cancel_it_comes() {
+    for pause in 0..40 {
+        let (composition, feed) = fed();
+        let mut rig = Rig::start(composition).await;
+        rig.agent.followup(rig.prompt("one")).await.unwrap();
+        feed.text("so");
+        rig.until("assistant/chunk").await;
+        let prompt = rig.prompt("late");
+        let late = async {
+            for _ in 0..pause {
+                tokio::task::yield_now().await;
+            }
+            rig.agent.followup(prompt).await
+        };
+        let (cancelled, sent) = tokio::join!(rig.agent.cancel(Cause::User, true), late);
+        cancelled.unwrap();
+        sent.unwrap();
+        feed.say("late answer");
+        rig.agent.when_idle().await.unwrap();
+        let story = rig.story().await;
+        assert_eq!(story.last().unwrap(), "end completed", "after {pause} turns of the runtime");
+    }
+}
+
+#[tokio::test]
+async fn a_scripted_reply_hangs_until_it_is_cancelled() {
+    let mut rig = Rig::start(scripted(r#"{"text":"Half a sentence","hang":true}"#)).await;
+    rig.agent.followup(rig.prompt("one")).await.unwrap();
+    for _ in 0..3 {
+        rig.until("assistant/chunk").await;
+    }
+    rig.agent.cancel(Cause::User, false).await.unwrap();
+    rig.agent.when_idle().await.unwrap();
+    let story = rig.story().await;
+    assert_eq!(story[story.len() - 3], "model: Half a sentence 0 calls interrupted");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A model that says what a test feeds it, when the test feeds it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use dsh_agent::{BlockType, Chunk, Finish, Model, ReplyBlock, Request, Route};
 use futures::StreamExt as _;
@@ -11,7 +11,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub(crate) struct Fed {
     route: Route,
     chunks: Arc<tokio::sync::Mutex<UnboundedReceiver<Chunk>>>,
-    requests: Mutex<Vec<Request>>,
 }
 
 /// The other end of a [`Fed`].
@@ -21,11 +20,7 @@ impl Fed {
     pub(crate) fn new(route: Route) -> (Arc<Self>, Feed) {
         let (sender, chunks) = unbounded_channel();
         let chunks = Arc::new(tokio::sync::Mutex::new(chunks));
-        (Arc::new(Self { route, chunks, requests: Mutex::default() }), Feed(sender))
-    }
-
-    pub(crate) fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
+        (Arc::new(Self { route, chunks }), Feed(sender))
     }
 }
 
@@ -34,8 +29,7 @@ impl Model for Fed {
         self.route.clone()
     }
 
-    fn stream(&self, request: Request) -> BoxStream<'static, Chunk> {
-        self.requests.lock().unwrap().push(request);
+    fn stream(&self, _: Request) -> BoxStream<'static, Chunk> {
         let chunks = Arc::clone(&self.chunks);
         stream::unfold(chunks, |chunks| async {
             let chunk = chunks.lock().await.recv().await?;

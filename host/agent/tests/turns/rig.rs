@@ -221,8 +221,12 @@ pub(crate) fn tool_spec(name: &str) -> ToolSpec {
 }
 
 /// The events of a recorded session; none, and a note, where there are no corpora.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "a variable names the corpora, and a skipped test says so"
+)]
 pub(crate) fn recorded(id: &str) -> Option<Vec<Event>> {
-    #[expect(clippy::disallowed_methods, reason = "the variable that names the corpora")]
     let Ok(corpora) = std::env::var("DSH_CORPORA") else {
         eprintln!("skipped: DSH_CORPORA is not set");
         return None;

@@ -155,6 +155,33 @@ async fn at_most_ten_calls_run_at_once() {
 }
 
 #[tokio::test]
+async fn a_prompt_queued_during_calls_waits_for_the_end_of_the_turn() {
+    let (composition, feed, _, permits) = composed(&["wait"]);
+    let mut rig = Rig::start(composition).await;
+    rig.agent.followup(rig.prompt("go")).await.unwrap();
+    feed.call(&[("a", "wait", "{}"), ("b", "wait", "{}")]);
+    rig.until("tool/call").await;
+    rig.agent.followup(rig.prompt("queued")).await.unwrap();
+    permits.add_permits(2);
+    feed.say("ok");
+    feed.say("queued answer");
+    rig.agent.when_idle().await.unwrap();
+    let story = rig.story().await;
+    let result = story.iter().position(|line| line == "result b waited").unwrap();
+    let expected = [
+        "step end",
+        "step 2",
+        "chunks",
+        "model: ok 0 calls",
+        "step end",
+        "end completed",
+        "turn 2",
+    ];
+    assert_eq!(story[result + 1..result + 8], expected);
+    assert_eq!(story[result - 1], "result a waited");
+}
+
+#[tokio::test]
 async fn calls_that_cannot_run_tell_the_model_why() {
     let (composition, feed, ..) = composed(&["echo", "panic"]);
     let calls = [("a", "none", r#"{"a":1}"#), ("b", "echo", r#"{"a": "#), ("c", "panic", "{}")];
