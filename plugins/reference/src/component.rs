@@ -148,10 +148,8 @@ fn read_titles(sessions: &[Session]) -> Vec<Option<String>> {
     query::read_titles(&ids).into_iter().map(|title| title.ok().flatten()).collect()
 }
 
-fn settings() -> Result<Config, Failure> {
-    let json: Box<serde_json::value::RawValue> =
-        dsh_plugin::settings().map_err(|error| Error::Settings(error.to_string()))?;
-    Ok(Config::from_json(json.get())?)
+fn settings() -> Result<Config, Error> {
+    dsh_plugin::settings().map_err(|error| Error::Settings(error.to_string()))
 }
 
 impl From<Error> for Failure {

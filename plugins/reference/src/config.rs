@@ -2,20 +2,18 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::error::Error;
-
 /// The most references of one message that can be allowed.
 pub const MOST_REFERENCES: u64 = 3;
 
 /// The greatest integer that JavaScript holds exactly.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
-/// The settings; keys that it does not know are ignored.
+/// The settings. Reading them checks their bounds; unknown keys are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Config {
     /// How many sessions one message can cite: 1 to 3.
-    #[serde(deserialize_with = "positive_integer")]
+    #[serde(deserialize_with = "up_to_three")]
     pub max_references: u64,
     /// How many candidates are listed where the client gives no limit.
     #[serde(deserialize_with = "positive_integer")]
@@ -31,32 +29,24 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// Reads settings from JSON and checks their bounds.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Settings`] for one that is out of bounds or no integer.
-    pub fn from_json(json: &str) -> Result<Self, Error> {
-        let config: Self =
-            serde_json::from_str(json).map_err(|error| Error::Settings(error.to_string()))?;
-        if config.max_references > MOST_REFERENCES {
-            return Err(Error::Settings(format!("maxReferences is more than {MOST_REFERENCES}")));
-        }
-        Ok(config)
-    }
+fn up_to_three<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    integer_up_to(MOST_REFERENCES, deserializer)
 }
 
-/// A positive safe integer, however JSON spells it: `3.0` is one too.
 fn positive_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    integer_up_to(MAX_SAFE_INTEGER, deserializer)
+}
+
+/// An integer from 1 to `most`, however JSON spells it: `3.0` is one too.
+fn integer_up_to<'de, D: Deserializer<'de>>(most: u64, deserializer: D) -> Result<u64, D::Error> {
     let number = serde_json::Number::deserialize(deserializer)?;
     let integer = number.as_u64().or_else(|| {
         let float = number.as_f64().filter(|float| float.fract() == 0.0 && *float >= 0.0)?;
         Some(float as u64)
     });
-    integer.filter(|integer| (1..=MAX_SAFE_INTEGER).contains(integer)).ok_or_else(|| {
-        serde::de::Error::custom(format!("{number} is no integer from 1 to {MAX_SAFE_INTEGER}"))
-    })
+    integer
+        .filter(|integer| (1..=most).contains(integer))
+        .ok_or_else(|| serde::de::Error::custom(format!("{number} is no integer from 1 to {most}")))
 }
 
 #[cfg(test)]
@@ -65,7 +55,7 @@ mod tests {
 
     #[test]
     fn nothing_set_means_the_defaults() {
-        assert_eq!(Config::from_json("{}").unwrap(), Config::default());
+        assert_eq!(serde_json::from_str::<Config>("{}").unwrap(), Config::default());
     }
 
     #[test]
@@ -79,13 +69,13 @@ mod tests {
             r#"{"maxReferenceBytes":9007199254740992}"#,
             r#"{"maxReferenceBytes":null}"#,
         ] {
-            let error = Config::from_json(json).unwrap_err();
-            assert_eq!(error.code(), "SESSION_REFERENCE_INVALID_CONFIG", "{json}");
+            assert!(serde_json::from_str::<Config>(json).is_err(), "{json}");
         }
     }
 
     #[test]
     fn an_integer_can_be_spelled_as_a_fraction() {
-        assert_eq!(Config::from_json(r#"{"maxReferences":2.0}"#).unwrap().max_references, 2);
+        let config: Config = serde_json::from_str(r#"{"maxReferences":2.0}"#).unwrap();
+        assert_eq!(config.max_references, 2);
     }
 }

@@ -32,7 +32,7 @@ pub struct Line {
 /// How what was kept compares to the whole conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Whether the conversation begins with, or holds, a compaction's summary.
+    /// Whether a compaction's summary is among the messages.
     pub compacted: bool,
     /// Messages in the whole.
     pub original_messages: u64,

@@ -31,6 +31,9 @@ current user says the same here.
 <referenced-sessions>
 ";
 
+/// Why what is serialized here always can be.
+const PLAIN: &str = "strings, numbers and lists of them are JSON";
+
 /// What stands after the data.
 const POSTAMBLE: &str = "\n</referenced-sessions>";
 
@@ -59,7 +62,7 @@ pub fn snapshot<S: Surface>(
     text.push_str(POSTAMBLE);
     let facts =
         Facts { kind: "session-reference", form: "recall", version: 1, references: &references };
-    Ok(Snapshot { text, facts: serialize(&facts, serde_json::to_string)? })
+    Ok(Snapshot { text, facts: serde_json::to_string(&facts).expect(PLAIN) })
 }
 
 /// The excerpt of one session as tag-safe JSON, and what it holds.
@@ -75,25 +78,17 @@ fn excerpt(
         captured_through_seq: surface.captured_through(),
         conversation: Vec::new(),
     };
-    let frame = serialize(&data, json::tag_safe)?;
+    let frame = json::tag_safe(&data).expect(PLAIN);
     let retained = retention::retain(surface, frame.len() as u64, budget)
         .ok_or_else(|| Error::Budget { label: reference.label_text().into_owned(), budget })?;
     data.conversation = retained.conversation.iter().map(Entry::of).collect();
-    Ok((serialize(&data, json::tag_safe)?, retained))
+    Ok((json::tag_safe(&data).expect(PLAIN), retained))
 }
 
 /// The label as a JSON string; of none, the id, lone surrogates kept.
 fn label(reference: &Reference) -> Box<RawValue> {
     let label = reference.label.as_deref();
     label.map_or_else(|| json::id(&reference.session), json::text)
-}
-
-/// Serializes what is made of strings and numbers, which cannot fail.
-fn serialize<T>(
-    value: &T,
-    write: impl Fn(&T) -> Result<String, serde_json::Error>,
-) -> Result<String, Error> {
-    write(value).map_err(|error| Error::Settings(error.to_string()))
 }
 
 /// What the model reads of one session, keys in this order.

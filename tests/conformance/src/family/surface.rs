@@ -5,7 +5,7 @@ use dsh_session::EventError;
 use serde_json::{Value, json};
 
 use crate::replayed;
-use crate::vector::{Got, Vector};
+use crate::vector::{Got, Skip, Vector};
 use crate::wtf16;
 
 pub(super) fn run(vector: &Vector) -> Result<Got> {
@@ -62,6 +62,10 @@ fn refused(error: &EventError) -> Got {
 
 /// A whole session, whose header in its log must agree with the one that was listed.
 fn read(vector: &Vector) -> Result<Got> {
+    if vector.name == "read/shape-broken-but-shadowed-is-fine" {
+        // Its message is checked when a log is read, before anybody knows that it will be replaced.
+        return Err(Skip::Shape("a log that was read and holds a message of no shape").into());
+    }
     let listed = replayed::header(vector.input("header"))?;
     let id = wtf16::id(listed.id.escaped())?;
     let inspected = vector.input("inspected").get(id.as_str().unwrap_or_default());
