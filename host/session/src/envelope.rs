@@ -71,6 +71,11 @@ impl<'a> Envelope<'a> {
         safe_count(self.seq?.get())
     }
 
+    /// Whether it is one of the model's deltas.
+    pub(crate) fn is_chunk(&self) -> bool {
+        self.kind.is_some_and(|kind| kind.get() == "\"assistant/chunk\"")
+    }
+
     /// Whether it is an object of exactly `type`, `seq0`, `time0` and `data`.
     pub(crate) fn is_packed(&self) -> bool {
         self.kind.is_some()

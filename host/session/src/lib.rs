@@ -2,6 +2,36 @@
 //!
 //! The data's way through this crate: a line of a file becomes an [`Event`], events fold into a [`Surface`], and the
 //! [`Message`]s of a surface are what a model sees next. Nothing here knows about WebAssembly or about a loop.
+//!
+//! A [`Store`] is a root of logs on disk. [`Sessions`] is its face for asynchronous code: it makes and opens sessions,
+//! and answers questions about all of them. A [`Live`] session is open for writing: what is appended to it is at once
+//! part of its surface, and on disk when a commit has returned. A [`Replay`] is the fold behind all of them.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use dsh_session::{Draft, Encoding, Header, Json, SessionId, Sessions, Store};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let root = tempfile::tempdir()?;
+//! let store = Store::new(root.path(), Encoding::Zstd, Arc::new(|| 1_800_000_000_000));
+//! let sessions = Sessions::new(store);
+//!
+//! let id = SessionId::new("rivers");
+//! let header = Header::new(id.clone(), 1_800_000_000_000, Some("/home/ada".into()));
+//! let live = sessions.create(header, None).await?;
+//! let prompt = r#"{"id": "m1", "role": "user", "source": {"kind": "user"},
+//!                  "content": [{"type": "text", "text": "Which rivers are long?"}]}"#;
+//! live.append(Draft::node("user/message", Json::parse(prompt)?, None))?;
+//! live.commit().await?;
+//! drop(live);
+//!
+//! let observed = sessions.surface(&id).await?;
+//! assert_eq!(observed.surface.messages()[0].text(), "Which rivers are long?");
+//! # Ok(())
+//! # }
+//! ```
 
 mod batch;
 mod chain;

@@ -160,3 +160,93 @@ fn result(turn: &Json, call: &PendingCall, seq: u64) -> String {
         call.step.as_str(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Replay, SessionId};
+
+    fn replay(rows: &[&str]) -> Replay {
+        let mut replay = Replay::new(SessionId::new("s"));
+        for row in rows {
+            replay.row(row).unwrap();
+        }
+        replay
+    }
+
+    const START: &str = r#"{"type":"turn/start","seq":0,"time":10,"data":{"turn":1}}"#;
+    const STEP: &str = r#"{"type":"step/start","seq":1,"time":10,"data":{"turn":1,"step":1}}"#;
+    const CALLS: &str = r#"{"type":"assistant/message","seq":2,"time":20,"data":{"turn":1,"step":1,"message":{"id":"a","role":"assistant","content":[{"type":"tool-call","id":"c1","name":"t","arguments":"{}"},{"type":"tool-call","id":"c2","name":"t","arguments":"{}"}],"source":{"kind":"model","provider":"p","model":"m"}}},"surfaceOp":"append"}"#;
+    const CALL: &str = r#"{"type":"tool/call","seq":3,"time":30,"data":{"turn":1,"step":1,"callId":"c1","name":"t","arguments":"{}"}}"#;
+    const RESULT: &str = r#"{"type":"tool/result","seq":4,"time":30,"data":{"turn":1,"step":1,"message":{"id":"r","role":"user","content":[{"type":"tool-result","toolCallId":"c1","content":[]}],"source":{"kind":"tool","callId":"c1"}}},"surfaceOp":"append"}"#;
+
+    /// Every closer by its type, place, time, sources, and the id and code of its result.
+    fn closers(
+        rows: &[&str],
+    ) -> Vec<(String, u64, i64, Option<Vec<u64>>, Option<(String, String)>)> {
+        let mut replay = replay(rows);
+        let closers = replay.closers();
+        for event in &closers {
+            replay.event(event).unwrap();
+        }
+        assert!(!replay.turn_is_open());
+        let result = |event: &Event| {
+            let data = event.data.object().unwrap();
+            let message: crate::Object<'_> =
+                serde_json::from_str(data.get("message")?.get()).unwrap();
+            let error: crate::Object<'_> = serde_json::from_str(data.get("error")?.get()).unwrap();
+            Some((message.text("id")?.to_string(), error.text("code")?.to_string()))
+        };
+        closers
+            .iter()
+            .map(|event| {
+                (
+                    event.kind.to_string(),
+                    event.seq,
+                    event.time,
+                    event.sources.clone(),
+                    result(event),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn calls_without_a_result_get_one_and_the_turn_ends() {
+        let result = |id: &str, code: &str| Some((id.to_owned(), code.to_owned()));
+        assert_eq!(
+            closers(&[START, STEP, CALLS, CALL]),
+            [
+                (
+                    "tool/result".into(),
+                    4,
+                    30,
+                    Some(vec![3]),
+                    result("interrupted-tool-result-c1-4", "TOOL_OUTCOME_UNKNOWN")
+                ),
+                (
+                    "tool/result".into(),
+                    5,
+                    30,
+                    None,
+                    result("interrupted-tool-result-c2-5", "TOOL_NOT_STARTED")
+                ),
+                ("step/end".into(), 6, 30, None, None),
+                ("turn/end".into(), 7, 30, None, None),
+            ]
+        );
+        assert_eq!(closers(&[START, STEP, CALLS, CALL, RESULT]).len(), 3);
+    }
+
+    #[test]
+    fn a_turn_that_only_began_just_ends() {
+        assert_eq!(closers(&[START]), [("turn/end".into(), 1, 10, None, None)]);
+        assert_eq!(closers(&[]), []);
+    }
+
+    #[test]
+    fn after_its_step_a_call_is_nobodys() {
+        let end = r#"{"type":"step/end","seq":3,"time":30,"data":{"turn":1,"step":1}}"#;
+        assert_eq!(closers(&[START, STEP, CALLS, end]), [("turn/end".into(), 4, 30, None, None)]);
+    }
+}

@@ -127,6 +127,10 @@ impl<'f> Scanner<'f> {
         };
         match row {
             Row::Packed(row) => replay.packed(&row, sink, wanted),
+            Row::Event(row) if !wanted && row.is_chunk() => {
+                let seq = replay.next_seq();
+                replay.pass_chunk(&row).map_err(|why| RowError::Event { seq, why })?;
+            }
             Row::Event(row) => {
                 let seq = replay.next_seq();
                 let (event, _) =
@@ -168,4 +172,109 @@ pub(crate) struct Scanned {
     pub(crate) kept: u64,
     /// The events of a torn frame.
     pub(crate) recovered: Vec<Event>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SessionId;
+
+    const S: &str = r#"{"type":"turn/start","seq":0,"time":1,"data":{"turn":1}}"#;
+    const E: &str =
+        r#"{"type":"turn/end","seq":1,"time":1,"data":{"turn":1,"reason":{"kind":"completed"}}}"#;
+    const STEP: &str = r#"{"type":"step/start","seq":1,"time":1,"data":{"turn":1,"step":1}}"#;
+    const PACKED: &str = r#"{"type":"text-chunks","seq0":0,"time0":1,"data":{"turn":1,"step":1,"index":0,"dt":[1,1],"texts":["a","b","c"]}}"#;
+
+    /// Scans a body, in pieces of every length: how many events it gives, and how many of its bytes stay.
+    fn scan(body: &str) -> Result<(u64, u64), LogError> {
+        let scanned = |piece| {
+            let mut nobody = ();
+            let mut scanner = Scanner::new(Replay::new(SessionId::new("s")), &mut nobody, 0);
+            body.as_bytes().chunks(piece).try_for_each(|bytes| scanner.write(bytes))?;
+            let scanned = scanner.finish();
+            Ok((scanned.replay.next_seq(), scanned.kept))
+        };
+        let whole: Result<_, LogError> = scanned(usize::MAX);
+        for piece in [1, 2, 7, 50] {
+            let again = scanned(piece).map_err(|error| error.to_string());
+            assert_eq!(again, whole.as_ref().map_err(LogError::to_string).copied(), "{body}");
+        }
+        whole
+    }
+
+    #[track_caller]
+    fn keeps(body: &str, events: u64, of: &str) {
+        assert_eq!(scan(body).unwrap(), (events, of.len() as u64));
+    }
+
+    #[track_caller]
+    fn damaged(body: &str, why: &str) {
+        assert_eq!(scan(body).unwrap_err().to_string(), why);
+    }
+
+    #[test]
+    fn whole_lines_are_kept() {
+        let log = format!("{S}\n{E}\n");
+        keeps(&log, 2, &log);
+        keeps("", 0, "");
+        let crlf = format!("{S}\r\n{E}\r\n");
+        keeps(&crlf, 2, &crlf);
+        let spaced = format!(" {} \n", S.replace(':', " : ").replace("0,", "0.0,"));
+        keeps(&spaced, 1, &spaced);
+        let packed = format!("{PACKED}\n{}\n", STEP.replace("\"seq\":1", "\"seq\":3"));
+        keeps(&packed, 4, &packed);
+    }
+
+    #[test]
+    fn a_torn_tail_is_cut() {
+        let kept = format!("{S}\n");
+        for tail in [
+            E.to_owned(),
+            r#"{"type":"turn/en"#.to_owned(),
+            "garbage\n".to_owned(),
+            format!("garbage\n{STEP}\n"),
+            "\n".to_owned(),
+            "[1]\n".to_owned(),
+            "3\n".to_owned(),
+            format!("{}\n", STEP.replace("\"seq\":1", "\"seq\":2")),
+            format!("{PACKED}\n"),
+            format!("{}\n", PACKED.replace("\"seq0\":0", "\"seq0\":1").replace("[1,1]", "[1]")),
+        ] {
+            keeps(&format!("{kept}{tail}"), 1, &kept);
+        }
+    }
+
+    #[test]
+    fn a_turn_that_ends_after_the_break_is_damage() {
+        damaged(&format!("{S}\ngarbage\n{E}\n"), "line 3 at byte 57: the line is not JSON");
+        damaged(&format!("{S}\n\n{E}\n"), "line 3 at byte 57: the line is not JSON");
+        damaged(&format!("{E}\n"), "line 2 at byte 0: event 0 is missing: the line holds event 1");
+        damaged(
+            &format!("{S}\n{S}\n{E}\n"),
+            "line 3 at byte 57: event 1 is missing: the line holds event 0",
+        );
+        damaged("null\n", "line 2 at byte 0: the line is `null`");
+    }
+
+    #[test]
+    fn an_event_that_cannot_be_in_a_log_is_damage_wherever_it_stands() {
+        let stray = S.replace("\"time\"", "\"x\":1,\"time\"");
+        damaged(
+            &format!("{stray}\n"),
+            "line 2 at byte 0: event 0: its envelope has the unknown member `x`",
+        );
+        let late = S.replace("\"time\":1", "\"time\":1.5");
+        damaged(
+            &format!("{late}\n"),
+            "line 2 at byte 0: event 0: its time is no integer within 2^53 - 1",
+        );
+        let mode = S.replace("turn/start", "mode/set");
+        damaged(&format!("{mode}\n"), "line 2 at byte 0: event 0: its type `mode/set` was retired");
+    }
+
+    #[test]
+    fn of_repeated_members_the_last_one_counts() {
+        let twice = format!("{}\n", S.replace("\"seq\":0", "\"seq\":7,\"seq\":0"));
+        keeps(&twice, 1, &twice);
+    }
 }

@@ -199,3 +199,114 @@ fn text_bytes(message: &Message) -> usize {
 fn without_message(data: &Json) -> Option<Json> {
     data.object().ok()?.without(&["message"])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Draft, EventError, Replay, SessionId};
+
+    /// Folds nodes: of each what it replaces, where it replaces anything, and what it cites.
+    struct Nodes(Replay);
+
+    impl Nodes {
+        fn appended(count: u64) -> Self {
+            let mut nodes = Self(Replay::new(SessionId::new("s")));
+            (0..count).for_each(|_| nodes.user(None, None).unwrap());
+            nodes
+        }
+
+        fn user(
+            &mut self,
+            replaces: Option<(u64, u64)>,
+            cites: Option<&[u64]>,
+        ) -> Result<(), SurfaceError> {
+            let data = format!(
+                r#"{{"id":"m{}","role":"user","content":[],"source":{{"kind":"user"}}}}"#,
+                self.0.next_seq()
+            );
+            self.take("user/message", &data, replaces, cites)
+        }
+
+        fn result(
+            &mut self,
+            turn: u64,
+            content: &str,
+            replaces: Option<(u64, u64)>,
+        ) -> Result<(), SurfaceError> {
+            let data = format!(
+                r#"{{"turn":{turn},"message":{{"id":"r","role":"user","content":[{{"type":"tool-result","toolCallId":"c","content":[{content}]}}],"source":{{"kind":"tool","callId":"c"}}}}}}"#
+            );
+            let cites = replaces.map(|(start, end)| (start..=end).collect::<Vec<_>>());
+            self.take("tool/result", &data, replaces, cites.as_deref())
+        }
+
+        fn take(
+            &mut self,
+            kind: &str,
+            data: &str,
+            replaces: Option<(u64, u64)>,
+            cites: Option<&[u64]>,
+        ) -> Result<(), SurfaceError> {
+            let mut draft =
+                Draft::node(kind, Json::parse(data).unwrap(), cites.map(<[u64]>::to_vec));
+            if let Some((start, end)) = replaces {
+                draft.surface_op = Some(SurfaceOp::Replace { start, end });
+            }
+            match self.0.event(&draft.at(self.0.next_seq(), 0)) {
+                Ok(_) => Ok(()),
+                Err(EventError::Surface(error)) => Err(error),
+                Err(other) => panic!("{other}"),
+            }
+        }
+
+        #[track_caller]
+        fn are(&mut self, seqs: &[u64]) {
+            let found: Vec<u64> = self.0.surface().nodes().iter().map(|node| node.seq).collect();
+            assert_eq!(found, seqs);
+        }
+    }
+
+    #[test]
+    fn order_is_that_of_positions() {
+        let mut nodes = Nodes::appended(3);
+        nodes.user(Some((0, 1)), Some(&[0, 1])).unwrap();
+        nodes.are(&[3, 2]);
+        let reversed = nodes.user(Some((2, 3)), Some(&[2, 3]));
+        assert_eq!(reversed, Err(SurfaceError::Reversed { start: 2, end: 3 }));
+        nodes.user(Some((3, 2)), Some(&[3, 2, 0])).unwrap();
+        nodes.are(&[4]);
+        assert_eq!(nodes.0.surface().generation(), 2);
+    }
+
+    #[test]
+    fn what_was_replaced_is_no_node() {
+        let mut nodes = Nodes::appended(2);
+        nodes.user(Some((0, 0)), Some(&[0])).unwrap();
+        assert_eq!(nodes.user(Some((0, 1)), Some(&[0, 1])), Err(SurfaceError::NoStart(0)));
+        assert_eq!(nodes.user(Some((2, 9)), Some(&[0, 1])), Err(SurfaceError::NoEnd(9)));
+        nodes.are(&[2, 1]);
+    }
+
+    #[test]
+    fn a_node_names_what_it_was_made_from() {
+        let mut nodes = Nodes::appended(2);
+        assert_eq!(nodes.user(Some((0, 1)), Some(&[0])), Err(SurfaceError::SourcesMiss(1)));
+        assert_eq!(nodes.user(Some((0, 1)), None), Err(SurfaceError::SourcesMiss(0)));
+        assert_eq!(nodes.user(None, Some(&[])), Err(SurfaceError::SourcesEmpty));
+        assert_eq!(nodes.user(None, Some(&[1, 0, 1])), Err(SurfaceError::SourcesRepeat(1)));
+        assert_eq!(nodes.user(None, Some(&[2])), Err(SurfaceError::SourcesNotEarlier(2)));
+        nodes.are(&[0, 1]);
+    }
+
+    #[test]
+    fn a_rewrite_changes_only_what_the_tool_gave() {
+        let mut nodes = Nodes::appended(1);
+        nodes.result(1, r#"{"type":"text","text":"long"}"#, None).unwrap();
+        nodes.result(1, "", Some((1, 1))).unwrap();
+        nodes.are(&[0, 2]);
+        assert_eq!(nodes.result(2, "", Some((2, 2))), Err(SurfaceError::RewriteChanged));
+        assert_eq!(nodes.result(1, "", Some((0, 0))), Err(SurfaceError::RewriteTarget));
+        nodes.user(Some((2, 2)), Some(&[2])).unwrap();
+        nodes.are(&[0, 3]);
+    }
+}
