@@ -33,7 +33,10 @@ pub fn component(root: &str, package: &str) -> Result<PathBuf, Box<dyn Error>> {
     build(package, &target_dir)?;
     let artifact = target_dir.join(TARGET).join("guest").join(package.replace('-', "_"));
     report_inputs(&artifact.with_extension("d"))?;
-    Ok(artifact.with_extension("wasm"))
+    // A copy of our own: the shared directory may be cleaned at any time.
+    let copy = PathBuf::from(env::var("OUT_DIR")?).join(package).with_extension("wasm");
+    fs::copy(artifact.with_extension("wasm"), &copy)?;
+    Ok(copy)
 }
 
 /// A directory beside this build's own, shared by all its profiles. Not the

@@ -13,8 +13,6 @@ use dsh_plugin_host::{
 
 const MIB: usize = 1 << 20;
 
-const THREE: [&str; 3] = ["a", "b", "c"];
-
 /// A session of `length` nodes, of which `node` says each one's role, source and text.
 struct Synthetic<F> {
     header: Header,
@@ -83,11 +81,15 @@ impl Sessions for Store {
     }
 }
 
-/// The plugin with 8 MiB of memory, and the default for every other limit.
+/// The plugin with 8 MiB of memory, and the default for every other limit but
+/// time, of which an unoptimized host takes some for itself.
 async fn plugin() -> Plugin {
     let host = PluginHost::new(HostOptions::default()).expect("a host");
-    let manifest = Manifest::parse(dsh_plugins::SESSION_REFERENCE.manifest).expect("a manifest");
+    let manifest = Manifest::parse(dsh_plugins::SESSION_REFERENCE.manifest);
+    let mut manifest = manifest.expect("a manifest");
+    manifest.limits.cpu_ms = 10_000;
     let mut grants = Grants::new(manifest.declares.clone());
+    grants.limits.cpu_ms = 10_000;
     grants.limits.memory_bytes = 8 * MIB as u64;
     let wasm = dsh_plugins::SESSION_REFERENCE.wasm;
     host.load(manifest, wasm, Settings::default(), &grants).await.expect("to load")
@@ -97,20 +99,19 @@ fn services(store: Store) -> Services {
     Services::new(Arc::new(store), Arc::new(()), Arc::new(|| "new".to_owned()))
 }
 
-/// Cites such sessions at once; gives the snapshot and how many bytes of text were read for it.
-async fn cite<const COUNT: usize>(
-    ids: [&str; COUNT],
+/// Cites three such sessions at once; gives the snapshot and how many bytes of text were read for it.
+async fn cite_three(
     length: u32,
     node: impl Fn(u32) -> (Role, Source, &'static str) + Send + Sync + Copy + 'static,
 ) -> (Result<Snapshot, String>, u64) {
     let read = Arc::new(AtomicU64::new(0));
     let mut store = Store::default();
-    for id in ids {
+    for id in ["a", "b", "c"] {
         let header = Header { id: id.to_owned(), ..Header::default() };
         let surface = Synthetic { header, length, node, read: read.clone() };
         store.surfaces.insert(id.to_owned(), Arc::new(surface));
     }
-    let cited = ids.map(|id| Reference { session: id.to_owned(), label: None });
+    let cited = ["a", "b", "c"].map(|id| Reference { session: id.to_owned(), label: None });
     let (plugin, services) = (plugin().await, services(store));
     let prepared = plugin.prepare(&services, "me", &[], &cited).await;
     let snapshot = prepared.map(|prepared| prepared.snapshot.expect("a snapshot"));
@@ -131,7 +132,7 @@ fn leaked(piece: &str, bytes: usize) -> &'static str {
 #[tokio::test]
 async fn of_a_long_conversation_only_what_fits_is_read() {
     let message = leaked("a quarter of a KiB, more or less. ", 256);
-    let (snapshot, read) = cite(THREE, 4_096, move |_| (Role::User, Source::User, message)).await;
+    let (snapshot, read) = cite_three(4_096, move |_| (Role::User, Source::User, message)).await;
     let snapshot = snapshot.expect("a snapshot");
     // Each text once to measure it and once to keep it.
     assert!(read < 3 * 2 * 65_536 + 1_024, "{read}");
@@ -141,7 +142,7 @@ async fn of_a_long_conversation_only_what_fits_is_read() {
 #[tokio::test]
 async fn a_huge_message_is_read_in_parts() {
     let huge = leaked("nothing in this text needs an escape, ", 100 * MIB);
-    let (snapshot, _) = cite(THREE, 2, move |_| (Role::User, Source::User, huge)).await;
+    let (snapshot, _) = cite_three(2, move |_| (Role::User, Source::User, huge)).await;
     let snapshot = snapshot.expect("a snapshot");
     assert!(text(&snapshot).contains("… omitted 10"), "{}", snapshot.facts);
     assert!(text(&snapshot).len() > 3 * 65_000, "{}", text(&snapshot).len());
@@ -150,7 +151,7 @@ async fn a_huge_message_is_read_in_parts() {
 #[tokio::test]
 async fn a_huge_message_full_of_escapes_is_not_read_to_its_end() {
     let huge = leaked("two\nlines\n", 100 * MIB);
-    let (snapshot, read) = cite(THREE, 1, move |_| (Role::User, Source::User, huge)).await;
+    let (snapshot, read) = cite_three(1, move |_| (Role::User, Source::User, huge)).await;
     assert!(text(&snapshot.expect("a snapshot")).contains(r#""text":"""#));
     assert!(read < 3 * MIB as u64, "{read}");
 }
@@ -163,7 +164,7 @@ async fn hundreds_of_thousands_of_small_messages_are_paged() {
         2 => (Role::Tool, Source::Other("tool".into()), ""),
         _ => (Role::User, Source::Plugin("some-plugin-with-a-name".into()), "a note"),
     };
-    let (snapshot, _) = cite(["a"], 200_000, of).await;
+    let (snapshot, _) = cite_three(200_000, of).await;
     let snapshot = snapshot.expect("a snapshot");
     assert!(snapshot.facts.contains(r#""originalMessages":100000"#), "{}", snapshot.facts);
 }
@@ -171,7 +172,7 @@ async fn hundreds_of_thousands_of_small_messages_are_paged() {
 #[tokio::test]
 async fn checkpoints_without_end_do_not_fit() {
     let of = |_: u32| (Role::User, Source::Checkpoint, "summary");
-    let (snapshot, read) = cite(THREE, 200_000, of).await;
+    let (snapshot, read) = cite_three(200_000, of).await;
     let refusal = snapshot.expect_err("a refusal");
     assert!(refusal.contains("SESSION_REFERENCE_BUDGET_EXCEEDED"), "{refusal}");
     assert_eq!(read, 0);
@@ -180,7 +181,7 @@ async fn checkpoints_without_end_do_not_fit() {
 #[tokio::test]
 async fn as_many_checkpoints_as_can_fit_are_shortened_one_by_one() {
     let of = |_: u32| (Role::User, Source::Checkpoint, "a summary with a\nbreak");
-    let (snapshot, _) = cite(THREE, 2_000, of).await;
+    let (snapshot, _) = cite_three(2_000, of).await;
     let snapshot = snapshot.expect("a snapshot");
     assert!(snapshot.facts.contains(r#""retainedMessages":2000"#), "{}", snapshot.facts);
 }
