@@ -180,59 +180,39 @@ mod tests {
     const CALL: &str = r#"{"type":"tool/call","seq":3,"time":30,"data":{"turn":1,"step":1,"callId":"c1","name":"t","arguments":"{}"}}"#;
     const RESULT: &str = r#"{"type":"tool/result","seq":4,"time":30,"data":{"turn":1,"step":1,"message":{"id":"r","role":"user","content":[{"type":"tool-result","toolCallId":"c1","content":[]}],"source":{"kind":"tool","callId":"c1"}}},"surfaceOp":"append"}"#;
 
-    /// Every closer by its type, place, time, sources, and the id and code of its result.
-    fn closers(
-        rows: &[&str],
-    ) -> Vec<(String, u64, i64, Option<Vec<u64>>, Option<(String, String)>)> {
+    /// Every closer on a line: type, place, time; of a result also its message's id, its code and what it cites.
+    fn closers(rows: &[&str]) -> Vec<String> {
         let mut replay = replay(rows);
         let closers = replay.closers();
         for event in &closers {
             replay.event(event).unwrap();
         }
         assert!(!replay.turn_is_open());
-        let result = |event: &Event| {
+        let line = |event: &Event| {
             let data = event.data.object().unwrap();
-            let message: crate::Object<'_> =
-                serde_json::from_str(data.get("message")?.get()).unwrap();
-            let error: crate::Object<'_> = serde_json::from_str(data.get("error")?.get()).unwrap();
-            Some((message.text("id")?.to_string(), error.text("code")?.to_string()))
+            let text = |object: &str, name: &str| {
+                let object: crate::Object<'_> =
+                    serde_json::from_str(data.get(object)?.get()).ok()?;
+                object.text(name)
+            };
+            let mut line = format!("{} {} @{}", event.kind, event.seq, event.time);
+            if let (Some(id), Some(code)) = (text("message", "id"), text("error", "code")) {
+                line += &format!(" {id} {code} {:?}", event.sources.as_deref().unwrap_or_default());
+            }
+            line
         };
-        closers
-            .iter()
-            .map(|event| {
-                (
-                    event.kind.to_string(),
-                    event.seq,
-                    event.time,
-                    event.sources.clone(),
-                    result(event),
-                )
-            })
-            .collect()
+        closers.iter().map(line).collect()
     }
 
     #[test]
     fn calls_without_a_result_get_one_and_the_turn_ends() {
-        let result = |id: &str, code: &str| Some((id.to_owned(), code.to_owned()));
         assert_eq!(
             closers(&[START, STEP, CALLS, CALL]),
             [
-                (
-                    "tool/result".into(),
-                    4,
-                    30,
-                    Some(vec![3]),
-                    result("interrupted-tool-result-c1-4", "TOOL_OUTCOME_UNKNOWN")
-                ),
-                (
-                    "tool/result".into(),
-                    5,
-                    30,
-                    None,
-                    result("interrupted-tool-result-c2-5", "TOOL_NOT_STARTED")
-                ),
-                ("step/end".into(), 6, 30, None, None),
-                ("turn/end".into(), 7, 30, None, None),
+                "tool/result 4 @30 interrupted-tool-result-c1-4 TOOL_OUTCOME_UNKNOWN [3]",
+                "tool/result 5 @30 interrupted-tool-result-c2-5 TOOL_NOT_STARTED []",
+                "step/end 6 @30",
+                "turn/end 7 @30",
             ]
         );
         assert_eq!(closers(&[START, STEP, CALLS, CALL, RESULT]).len(), 3);
@@ -240,13 +220,13 @@ mod tests {
 
     #[test]
     fn a_turn_that_only_began_just_ends() {
-        assert_eq!(closers(&[START]), [("turn/end".into(), 1, 10, None, None)]);
-        assert_eq!(closers(&[]), []);
+        assert_eq!(closers(&[START]), ["turn/end 1 @10"]);
+        assert!(closers(&[]).is_empty());
     }
 
     #[test]
     fn after_its_step_a_call_is_nobodys() {
         let end = r#"{"type":"step/end","seq":3,"time":30,"data":{"turn":1,"step":1}}"#;
-        assert_eq!(closers(&[START, STEP, CALLS, end]), [("turn/end".into(), 4, 30, None, None)]);
+        assert_eq!(closers(&[START, STEP, CALLS, end]), ["turn/end 4 @30"]);
     }
 }
