@@ -1,22 +1,29 @@
 //! Messages: identified, frozen, and kept as they were logged.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::{Json, Object};
 
 /// One message of a log, an inbox or a request.
 ///
-/// It keeps its JSON as it is; what code asks of it (id, role, source, blocks) is read once. Cheap to clone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+/// It keeps its JSON as it is; id, role and source are read at once, blocks when somebody asks for them, so that a
+/// long conversation is held once and not twice. Clones share everything.
+#[derive(Clone)]
+pub struct Message(Arc<Inner>);
+
+struct Inner {
     json: Json,
-    id: Arc<str>,
+    id: Box<str>,
     role: Role,
     source: Source,
-    blocks: Arc<[Block]>,
+    /// Whether there is no block at all.
+    empty: bool,
+    blocks: OnceLock<Box<[Block]>>,
 }
 
 /// Who speaks, in the request.
@@ -88,7 +95,7 @@ impl Message {
     /// When it has no id, role, source kind or list of blocks.
     pub fn parse(json: Json) -> Result<Self, MessageError> {
         let message = json.object().map_err(|_| MessageError("is not an object"))?;
-        let id: Arc<str> = message.text("id").ok_or(MessageError("has no id"))?;
+        let id: Box<str> = (&*message.text("id").ok_or(MessageError("has no id"))?).into();
         if id.is_empty() {
             return Err(MessageError("has an empty id"));
         }
@@ -98,10 +105,11 @@ impl Message {
             _ => return Err(MessageError("has a role other than `user` and `assistant`")),
         };
         let source = Source::parse(&message)?;
-        let blocks = message.list("content").ok_or(MessageError("has no list of blocks"))?;
-        let blocks = blocks.into_iter().map(Block::parse).collect();
+        let blocks = message.items("content").ok_or(MessageError("has no list of blocks"))?;
+        let empty = blocks.is_empty();
         drop(message);
-        Ok(Self { json, id, role, source, blocks })
+        let blocks = OnceLock::new();
+        Ok(Self(Arc::new(Inner { json, id, role, source, empty, blocks })))
     }
 
     /// A message of the user role: `source` an object with a `kind`, `content` its blocks, each an object.
@@ -140,33 +148,54 @@ impl Message {
 
     /// The message as it is logged.
     pub fn json(&self) -> &Json {
-        &self.json
+        &self.0.json
     }
 
     /// Unique in its session; the same in inbox, log and request.
     pub fn id(&self) -> &str {
-        &self.id
+        &self.0.id
     }
 
     /// Who speaks.
     pub fn role(&self) -> Role {
-        self.role
+        self.0.role
     }
 
     /// Who it speaks for.
     pub fn source(&self) -> &Source {
-        &self.source
+        &self.0.source
     }
 
-    /// Its pieces in order.
+    /// Its pieces in order; the message keeps what was read.
     pub fn blocks(&self) -> &[Block] {
-        &self.blocks
+        self.0.blocks.get_or_init(|| self.read_blocks().into())
+    }
+
+    /// Whether it has no blocks.
+    pub fn is_empty(&self) -> bool {
+        self.0.empty
+    }
+
+    /// Looks at the blocks without keeping what was read.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&[Block]) -> T) -> T {
+        match self.0.blocks.get() {
+            Some(blocks) => look(blocks),
+            None => look(&self.read_blocks()),
+        }
+    }
+
+    fn read_blocks(&self) -> Vec<Block> {
+        let message = self.0.json.object().ok();
+        let blocks = message.and_then(|message| message.items("content")).unwrap_or_default();
+        blocks.into_iter().map(Block::read).collect()
     }
 
     /// Its text blocks joined by newlines; an empty block still adds its newline.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.blocks.iter().filter_map(Block::text).collect();
-        texts.join("\n")
+        self.look(|blocks| {
+            let texts: Vec<&str> = blocks.iter().filter_map(Block::text).collect();
+            texts.join("\n")
+        })
     }
 
     /// The same message with the texts of some blocks changed; everything else stays byte for byte.
@@ -175,11 +204,11 @@ impl Message {
     /// When an index is no text block.
     pub fn with_texts(&self, edits: &[(usize, &str)]) -> Result<Self, MessageError> {
         let unwritable = |_| MessageError("cannot be written as JSON");
-        let message = self.json.object().map_err(unwritable)?;
+        let message = self.0.json.object().map_err(unwritable)?;
         let mut content = message.list("content").unwrap_or_default();
         for (index, text) in edits {
             let (Some(block), Some(Block::Text(_))) =
-                (content.get_mut(*index), self.blocks.get(*index))
+                (content.get_mut(*index), self.blocks().get(*index))
             else {
                 return Err(MessageError("has no text block at that index"));
             };
@@ -188,6 +217,18 @@ impl Message {
             *block = changed;
         }
         Self::parse(message.with("content", &Json::of(&content).map_err(unwritable)?))
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.json == other.0.json
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.json.fmt(f)
     }
 }
 
@@ -220,24 +261,45 @@ impl Source {
 impl Block {
     /// Reads a logged block; one that has not the shape of its type is [`Block::Other`].
     pub fn parse(json: Json) -> Self {
-        let known = json.object().ok().and_then(|block| {
-            Some(match &*block.text("type")? {
-                "text" => Self::Text(block.text("text")?),
-                "reasoning" => Self::Reasoning(block.text("text")?),
-                "tool-call" => Self::ToolCall(ToolCall {
-                    id: block.text("id")?,
-                    name: block.text("name")?,
-                    arguments: block.text("arguments")?,
-                }),
-                "tool-result" => Self::ToolResult(ToolResult {
-                    call: block.text("toolCallId")?,
-                    content: block.list("content")?.into_iter().map(Self::parse).collect(),
-                    is_error: block.read("isError").unwrap_or(false),
-                }),
-                _ => return None,
-            })
+        serde_json::from_str(json.as_str()).map_or_else(|_| Self::Other(json.clone()), Self::read)
+    }
+
+    fn read(raw: &RawValue) -> Self {
+        let block: Option<Object<'_>> = serde_json::from_str(raw.get()).ok();
+        let result =
+            block.as_ref().filter(|block| block.text("type").as_deref() == Some("tool-result"));
+        let known = match result {
+            Some(block) => Self::read_result(block),
+            None => block.and_then(|block| Self::read_simple(&block)),
+        };
+        known.unwrap_or_else(|| Self::Other(raw.into()))
+    }
+
+    fn read_simple(block: &Object<'_>) -> Option<Self> {
+        Some(match &*block.text("type")? {
+            "text" => Self::Text(block.text("text")?),
+            "reasoning" => Self::Reasoning(block.text("text")?),
+            "tool-call" => Self::ToolCall(ToolCall {
+                id: block.text("id")?,
+                name: block.text("name")?,
+                arguments: block.text("arguments")?,
+            }),
+            _ => return None,
+        })
+    }
+
+    /// Results do not nest: one within another is no block that anybody writes, and stays as it is.
+    fn read_result(block: &Object<'_>) -> Option<Self> {
+        let content = block.items("content")?.into_iter().map(|raw| {
+            let known =
+                serde_json::from_str(raw.get()).ok().and_then(|block| Self::read_simple(&block));
+            known.unwrap_or_else(|| Self::Other(raw.into()))
         });
-        known.unwrap_or(Self::Other(json))
+        Some(Self::ToolResult(ToolResult {
+            call: block.text("toolCallId")?,
+            content: content.collect(),
+            is_error: block.read("isError").unwrap_or(false),
+        }))
     }
 
     /// The text, where it is a text block.

@@ -36,6 +36,11 @@ impl<'a> Object<'a> {
         serde_json::from_str(self.get(key)?.get()).ok()
     }
 
+    /// The same list, borrowed.
+    pub(crate) fn items(&self, key: &str) -> Option<Vec<&'a RawValue>> {
+        serde_json::from_str(self.get(key)?.get()).ok()
+    }
+
     /// The object with `value` for `key`, at the end where it had none; every other member keeps its place and its
     /// value's bytes.
     pub fn with(&self, key: &str, value: &Json) -> Json {

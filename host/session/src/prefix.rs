@@ -71,8 +71,8 @@ pub fn tool_pairing(surface: &Surface) -> Option<Vec<Cut>> {
         match node.role {
             NodeRole::User => {}
             NodeRole::Assistant => {
-                let blocks = node.message.blocks().iter();
-                open += blocks.filter(|block| matches!(block, Block::ToolCall(_))).count();
+                let is_call = |block: &&Block| matches!(block, Block::ToolCall(_));
+                open += node.message.look(|blocks| blocks.iter().filter(is_call).count());
             }
             NodeRole::Tool => open = open.checked_sub(1)?,
         }

@@ -42,10 +42,10 @@ impl TurnFold {
             "step/start" => self.step = Some(member(event, "step")),
             "step/end" => self.leave_step(),
             "assistant/message" => {
-                for block in message.map(Message::blocks).unwrap_or_default() {
-                    if let Block::ToolCall(call) = block {
-                        self.call(&call.id, member(event, "step"));
-                    }
+                let called =
+                    |blocks: &[Block]| blocks.iter().filter_map(called).collect::<Vec<_>>();
+                for call in message.map(|message| message.look(called)).unwrap_or_default() {
+                    self.call(&call, member(event, "step"));
                 }
             }
             "tool/call" => {
@@ -120,6 +120,14 @@ impl TurnFold {
 
     fn pending(&mut self, id: &str) -> Option<&mut PendingCall> {
         self.calls.get_mut(*self.index.get(id)?)?.as_mut()
+    }
+}
+
+/// The id of the call that a block is.
+fn called(block: &Block) -> Option<Arc<str>> {
+    match block {
+        Block::ToolCall(call) => Some(call.id.clone()),
+        _ => None,
     }
 }
 

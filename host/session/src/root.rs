@@ -56,7 +56,14 @@ impl Root {
         let mut unreadable = Vec::new();
         let mut logs: HashMap<SessionId, Vec<(PathBuf, Header)>> = HashMap::new();
         for project in self.projects()? {
-            let (directories, files) = entries(&project);
+            let (directories, files) = match entries(&project) {
+                Ok(entries) => entries,
+                Err(source) => {
+                    let why = LogError::Io { path: project.clone(), source };
+                    unreadable.push(Unreadable { id: None, path: project, why });
+                    continue;
+                }
+            };
             for path in files.into_iter().filter(|path| is_log_name(path)) {
                 unreadable.push(Unreadable { id: None, why: LogError::Flat(path.clone()), path });
             }
@@ -144,30 +151,28 @@ impl Root {
     }
 
     fn projects(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let failed = |source| StoreError::Root { path: self.path.clone(), source };
-        match fs::read_dir(&self.path) {
+        match entries(&self.path) {
+            Ok((projects, _)) => Ok(projects),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(source) => Err(failed(source)),
-            Ok(_) => Ok(entries(&self.path).0),
+            Err(source) => Err(StoreError::Root { path: self.path.clone(), source }),
         }
     }
 }
 
-/// The directories and the other entries of a directory, each sorted; what cannot be looked at is left out.
-fn entries(dir: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+/// The directories and the other entries of a directory, each sorted.
+fn entries(dir: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let mut directories = Vec::new();
     let mut others = Vec::new();
-    for entry in entries {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => directories.push(entry.path()),
-            Ok(_) => others.push(entry.path()),
-            Err(_) => {}
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => directories.push(entry.path()),
+            false => others.push(entry.path()),
         }
     }
     directories.sort();
     others.sort();
-    (directories, others)
+    Ok((directories, others))
 }
 
 fn is_log_name(path: &Path) -> bool {

@@ -43,11 +43,11 @@ fn from_tool(message: &Message) -> Result<(), MessageError> {
     let facts = source.facts.object().map_err(|_| MessageError("has no source"))?;
     let call = facts.text("callId").filter(|id| &*source.kind == "tool" && !id.is_empty());
     let call = call.ok_or(MessageError("is a tool's result and does not name its call"))?;
-    match message.blocks() {
+    message.look(|blocks| match blocks {
         [Block::ToolResult(result)] if result.call == call => Ok(()),
         [Block::ToolResult(_)] => Err(MessageError("names two different tool calls")),
         _ => Err(MessageError("is a tool's result and not exactly one result block")),
-    }
+    })
 }
 
 /// Checks the data of a `request/header`: what a request is made from.

@@ -66,7 +66,7 @@ impl Surface {
 impl Node {
     /// Whether a request holds its message: an assistant's empty one only carries usage.
     pub fn is_spoken(&self) -> bool {
-        self.role != NodeRole::Assistant || !self.message.blocks().is_empty()
+        self.role != NodeRole::Assistant || !self.message.is_empty()
     }
 }
 
@@ -191,9 +191,11 @@ fn role(kind: &str) -> Option<NodeRole> {
 }
 
 fn text_bytes(message: &Message) -> usize {
-    let mut texts = message.blocks().iter().filter_map(|block| block.text());
-    let first = texts.next().map_or(0, str::len);
-    texts.fold(first, |bytes, text| bytes + 1 + text.len())
+    message.look(|blocks| {
+        let mut texts = blocks.iter().filter_map(|block| block.text());
+        let first = texts.next().map_or(0, str::len);
+        texts.fold(first, |bytes, text| bytes + 1 + text.len())
+    })
 }
 
 fn without_message(data: &Json) -> Option<Json> {

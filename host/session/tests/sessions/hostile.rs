@@ -134,3 +134,15 @@ fn a_log_of_the_future_is_newer_and_not_damaged() {
     scratch.put("damaged", "{}\n{\"type\":\"turn/end\"}\n");
     assert!(!unreadable(&scratch, "damaged").is_newer());
 }
+
+#[test]
+fn nested_results_cost_no_stack() {
+    let scratch = Scratch::new(Encoding::Raw);
+    let open = r#"{"type":"tool-result","toolCallId":"c","content":["#.repeat(20_000);
+    let content = format!("{open}{}", "]}".repeat(20_000));
+    let message =
+        format!(r#"{{"id":"m","role":"user","content":[{content}],"source":{{"kind":"user"}}}}"#);
+    scratch.put("a", &node(&message));
+    let read = scratch.store().read(&SessionId::new("a"), &mut ()).unwrap();
+    assert_eq!(read.surface.messages()[0].blocks().len(), 1);
+}
