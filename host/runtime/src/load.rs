@@ -39,12 +39,12 @@ pub(crate) async fn load(
         settings: settings.into(),
     };
     let component = compile(&host, &manifest, wasm).await?;
-    check_names(&host, &manifest, &component, grants)?;
-    let pre = link(&host, &manifest, &component, &terms)?;
+    check_names(&manifest, &component, grants)?;
+    let pre = link(&manifest, &component, &terms)?;
     let seams = Seams::find(&pre).map_err(|misfit| mismatch(&manifest, misfit))?;
     let seams = Arc::new(seams);
     if seams.present().next().is_none() {
-        return Err(no_seam(&host, &manifest, &component));
+        return Err(no_seam(&manifest, &component));
     }
     try_once(&host, &manifest, &pre, &seams, &terms).await?;
     Ok(Plugin::new(Loaded { manifest, host, pre, seams, terms }))
@@ -65,8 +65,16 @@ async fn compile(
     if let Some(found) = found {
         return Err(LoadError::NotAComponent { plugin: plugin(), found });
     }
-    let (engine, wasm) = (host.engine.clone(), wasm.to_vec());
-    let compiled = tokio::task::spawn_blocking(move || Component::from_binary(&engine, &wasm));
+    let (engines, wasm) = (host.engines.clone(), wasm.to_vec());
+    let compile = move || match Component::from_binary(&engines.plain, &wasm) {
+        // Found while parsing, before anything is compiled. The engine has no type for it: the wording is held by
+        // the test `a_component_with_async_functions_is_taken`.
+        Err(err) if format!("{err:#}").contains("component model async feature") => {
+            Component::from_binary(&engines.concurrent, &wasm)
+        }
+        compiled => compiled,
+    };
+    let compiled = tokio::task::spawn_blocking(compile);
     match compiled.await {
         Ok(Ok(component)) => Ok(component),
         Ok(Err(err)) => Err(LoadError::Compile { plugin: plugin(), reason: format!("{err:#}") }),
@@ -76,7 +84,6 @@ async fn compile(
 
 /// Checks each import, and each export that has a seam's name, before linking: a name says more than a linker.
 fn check_names(
-    host: &Shared,
     manifest: &Manifest,
     component: &Component,
     grants: &Grants,
@@ -87,7 +94,7 @@ fn check_names(
         let wanted = wanted.to_owned();
         LoadError::Version { plugin: plugin(), interface, wanted, offered: VERSION }
     };
-    for (name, _) in component.component_type().imports(&host.engine) {
+    for (name, _) in component.component_type().imports(component.engine()) {
         let (interface, wanted) = name.split_once('@').unwrap_or((name, ""));
         let gated = GRANTED_IMPORTS.contains(&interface);
         if interface.starts_with("wasi:") {
@@ -102,7 +109,7 @@ fn check_names(
             return Err(LoadError::NotGranted { plugin: plugin(), interface: name.to_owned() });
         }
     }
-    for name in seam::exports(&host.engine, component) {
+    for name in seam::exports(component) {
         let (interface, wanted) = name.split_once('@').unwrap_or((&name, ""));
         // Passing over it would be a plugin that silently does not run.
         if NAMES.contains(&interface) && !fits(wanted) {
@@ -120,12 +127,11 @@ fn fits(wanted: &str) -> bool {
 
 /// Links what is free, and of the rest what is both declared and granted.
 fn link(
-    host: &Shared,
     manifest: &Manifest,
     component: &Component,
     terms: &Terms,
 ) -> Result<InstancePre<State>, LoadError> {
-    let mut linker = Linker::new(&host.engine);
+    let mut linker = Linker::new(component.engine());
     let fill = |linker: &mut Linker<State>| {
         session::types::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
         plugin::config::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
@@ -181,8 +187,8 @@ fn mismatch(manifest: &Manifest, misfit: Misfit) -> LoadError {
     }
 }
 
-fn no_seam(host: &Shared, manifest: &Manifest, component: &Component) -> LoadError {
-    let exports = seam::exports(&host.engine, component);
+fn no_seam(manifest: &Manifest, component: &Component) -> LoadError {
+    let exports = seam::exports(component);
     let exports = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
     LoadError::NoSeam { plugin: manifest.id.clone(), exports }
 }

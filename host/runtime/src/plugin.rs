@@ -134,7 +134,7 @@ where
 {
     let _ticking = host.ticker.hold();
     let meter = state.meter.clone();
-    let mut store = Store::new(&host.engine, state);
+    let mut store = Store::new(pre.engine(), state);
     store.limiter(|state| state);
     let output = store.data().limits.output_bytes;
     store.set_hostcall_fuel(usize::try_from(output).unwrap_or(usize::MAX));

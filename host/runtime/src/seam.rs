@@ -1,7 +1,7 @@
 //! The seams of the loop that a plugin can stand in, each found in a component by itself.
 
-use wasmtime::component::{Instance, InstancePre};
-use wasmtime::{AsContextMut, Engine};
+use wasmtime::AsContextMut;
+use wasmtime::component::{Component, Instance, InstancePre};
 
 use crate::bindings::exports::{mentions, pre_step, references};
 use crate::state::State;
@@ -102,6 +102,10 @@ impl Seams {
 }
 
 /// The names of everything that a component exports.
-pub(crate) fn exports(engine: &Engine, component: &wasmtime::component::Component) -> Vec<String> {
-    component.component_type().exports(engine).map(|(name, _)| name.to_owned()).collect()
+pub(crate) fn exports(component: &Component) -> Vec<String> {
+    component
+        .component_type()
+        .exports(component.engine())
+        .map(|(name, _)| name.to_owned())
+        .collect()
 }

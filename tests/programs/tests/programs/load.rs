@@ -132,6 +132,14 @@ async fn a_seam_of_another_type_is_refused_with_its_interface_and_function() {
 }
 
 #[tokio::test]
+async fn a_component_with_async_functions_is_taken() {
+    let wat = mistyped("").replacen("(component", "(component (core func (canon task.cancel))", 1);
+    // It compiles: what is wrong comes after.
+    let err = refusal_of(&wat).await;
+    assert!(matches!(err, LoadError::Mismatch { .. }), "{err:?}");
+}
+
+#[tokio::test]
 async fn a_seam_without_its_function_is_refused_with_its_name() {
     let err =
         refusal_of("(component (instance $i) (export \"dsh:agent/mentions@0.1.0\" (instance $i)))")
