@@ -205,10 +205,13 @@ impl LogWriter {
         let named = name(&aside, &self.path);
         let _ = fs::remove_file(&aside);
         named?;
-        sync_dir(&dir)?;
-        drop(file);
+        if let Err(error) = sync_dir(&dir) {
+            // Not acknowledged, so not to be found: the next commit makes it anew.
+            let _ = fs::remove_file(&self.path);
+            return Err(error);
+        }
         let length = content.len() as u64;
-        *self = Self::open(&self.path, self.encoding, length, lock)?;
+        self.state = State::Open { file, length, clean: true, _lock: lock };
         Ok(())
     }
 }
@@ -235,7 +238,7 @@ fn write_aside(path: &Path, content: &[u8]) -> Result<(PathBuf, File), WriteErro
     name.push(format!(".{random:012x}.tmp"));
     let aside = PathBuf::from(name);
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    options.append(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&aside).map_err(|error| failed(&aside, error))?;

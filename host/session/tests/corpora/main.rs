@@ -9,6 +9,7 @@
 mod broken;
 mod canonical;
 mod interop;
+mod mutated;
 mod recorded;
 mod vectors;
 mod written;
