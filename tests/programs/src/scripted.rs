@@ -38,7 +38,7 @@ pub enum Delay {
     /// Waits for ever.
     Hang,
     /// Keeps the thread busy until it has used so many milliseconds of its CPU time.
-    Work(u64),
+    Work(i64),
 }
 
 /// A read that is going on.
@@ -72,14 +72,13 @@ impl Scripted {
     }
 }
 
-/// Uses up CPU time: a guess at how much would depend on the machine, so it is read from the system.
-fn work(ms: u64) {
+/// Uses up so much of the thread's CPU time, however long that takes.
+fn work(ms: i64) {
     let used = || {
-        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        let nanos = stat.split_whitespace().next().and_then(|nanos| nanos.parse::<u64>().ok());
-        nanos.unwrap_or(u64::MAX) / 1_000_000
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        now.tv_sec * 1000 + now.tv_nsec / 1_000_000
     };
-    let until = used().saturating_add(ms);
+    let until = used() + ms;
     while used() < until {
         for n in 0..100_000u64 {
             std::hint::black_box(n);
