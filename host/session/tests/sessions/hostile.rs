@@ -146,3 +146,32 @@ fn nested_results_cost_no_stack() {
     let read = scratch.store().read(&SessionId::new("a"), &mut ()).unwrap();
     assert_eq!(read.surface.messages()[0].blocks().len(), 1);
 }
+
+#[test]
+fn of_two_logs_of_one_session_neither_is_served() {
+    let scratch = Scratch::new(Encoding::Raw);
+    scratch.put("good", "");
+    scratch.put("twice", "");
+    let mut elsewhere = header("twice");
+    elsewhere.cwd = Some("/elsewhere".into());
+    let path = dsh_session::log_path(&scratch.root(), &elsewhere, Encoding::Raw).unwrap();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("{}\n", elsewhere.line())).unwrap();
+    scratch.put("both", "");
+    fs::write(scratch.log("both").with_file_name("session.jsonl.zstd"), "").unwrap();
+    fs::write(scratch.root().join("--elsewhere--").join("old.jsonl"), "").unwrap();
+
+    let listing = scratch.store().list().unwrap();
+    let listed: Vec<&str> = listing.sessions.iter().map(|header| header.id.escaped()).collect();
+    assert_eq!(listed, ["good"]);
+    let mut named: Vec<(&str, bool)> = Vec::new();
+    for bad in &listing.unreadable {
+        let id = bad.id.as_ref().map_or("", SessionId::escaped);
+        named.push((id, matches!(&bad.why, LogError::Twice(other) if *other != bad.path)));
+    }
+    named.sort();
+    assert_eq!(named, [("", false), ("both", true), ("twice", true), ("twice", true)]);
+    assert!(matches!(unreadable(&scratch, "twice"), LogError::Twice(_)));
+    assert!(matches!(unreadable(&scratch, "both"), LogError::Twice(_)));
+    assert!(matches!(scratch.store().create(header("twice"), None), Err(StoreError::Exists(_))));
+}

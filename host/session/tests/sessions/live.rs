@@ -261,3 +261,25 @@ async fn subscribers_see_every_event_from_then_on() {
     drop(live);
     assert_eq!(events.next().await, None);
 }
+
+#[tokio::test]
+async fn a_clock_that_goes_back_hurts_nobody() {
+    let scratch = Scratch::new(Encoding::Zstd);
+    let time = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(1_800_000_000_000));
+    let clock = {
+        let time = time.clone();
+        move || time.fetch_sub(3_600_000, std::sync::atomic::Ordering::Relaxed)
+    };
+    let live = scratch.store_at(std::sync::Arc::new(clock)).create(header("a"), None).unwrap();
+    for word in ["a", "b", "c", "d"] {
+        let data = format!(
+            r#"{{"turn":1,"step":1,"chunk":{{"type":"text-delta","index":0,"text":"{word}"}}}}"#
+        );
+        live.append(draft("assistant/chunk", &data)).unwrap();
+    }
+    live.commit().await.unwrap();
+    let mut events: Vec<Event> = Vec::new();
+    scratch.store().read(&SessionId::new("a"), &mut events).unwrap();
+    let gaps: Vec<i64> = events.windows(2).map(|pair| pair[1].time - pair[0].time).collect();
+    assert_eq!(gaps, [-3_600_000; 3]);
+}
