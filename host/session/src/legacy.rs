@@ -53,7 +53,7 @@ fn turn_start(data: Option<Object<'_>>) -> Result<Option<Upgraded>, LegacyError>
     let malformed = LegacyError("turn/start");
     let Some(data) = data.filter(|data| data.get("trigger").is_some()) else { return Ok(None) };
     let trigger: Object<'_> = child(&data, "trigger").ok_or(malformed)?;
-    let named = trigger.text("kind").is_some_and(|kind| !kind.is_empty());
+    let named = trigger.str("kind").is_some_and(|kind| !kind.is_empty());
     match turn(&data) {
         Some(turn) if named && data.has_only(&["turn", "trigger"], &[]) => {
             Ok(Some(Upgraded { kind: "turn/start", data: object(&[("turn", turn)]) }))
@@ -69,7 +69,7 @@ fn turn_end(data: Option<Object<'_>>) -> Result<Option<Upgraded>, LegacyError> {
     let turn = turn(&data).filter(|_| data.has_only(&["turn", "reason"], &[])).ok_or(malformed)?;
     let reason: Object<'_> = child(&data, "reason").ok_or(malformed)?;
     let alone = reason.has_only(&["kind"], &[]);
-    let reason = match &*reason.text("kind").ok_or(malformed)? {
+    let reason = match &*reason.str("kind").ok_or(malformed)? {
         "completed" | "blocked" | "max-tokens" | "interrupted" if alone => return Ok(None),
         "aborted" if reason.get("reason").is_some() => return Ok(None),
         "aborted" if alone => ABORTED_LEGACY.to_owned(),

@@ -1,5 +1,6 @@
 //! Messages: identified, frozen, and kept as they were logged.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -95,11 +96,11 @@ impl Message {
     /// When it has no id, role, source kind or list of blocks.
     pub fn parse(json: Json) -> Result<Self, MessageError> {
         let message = json.object().map_err(|_| MessageError("is not an object"))?;
-        let id: Box<str> = (&*message.text("id").ok_or(MessageError("has no id"))?).into();
+        let id: Box<str> = message.str("id").ok_or(MessageError("has no id"))?.into();
         if id.is_empty() {
             return Err(MessageError("has an empty id"));
         }
-        let role = match message.text("role").as_deref() {
+        let role = match message.str("role").as_deref() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
             _ => return Err(MessageError("has a role other than `user` and `assistant`")),
@@ -192,10 +193,23 @@ impl Message {
 
     /// Its text blocks joined by newlines; an empty block still adds its newline.
     pub fn text(&self) -> String {
-        self.look(|blocks| {
-            let texts: Vec<&str> = blocks.iter().filter_map(Block::text).collect();
-            texts.join("\n")
+        self.texts(|texts| texts.join("\n"))
+    }
+
+    /// How long [`text`](Self::text) is, in UTF-8 bytes.
+    pub fn text_bytes(&self) -> usize {
+        self.texts(|texts| {
+            let newlines = texts.len().saturating_sub(1);
+            texts.iter().map(|text| text.len()).sum::<usize>() + newlines
         })
+    }
+
+    /// The text blocks, as far as possible where they stand.
+    fn texts<T>(&self, look: impl FnOnce(&[Cow<'_, str>]) -> T) -> T {
+        let message = self.0.json.object().ok();
+        let blocks = message.and_then(|message| message.items("content")).unwrap_or_default();
+        let texts: Vec<_> = blocks.into_iter().filter_map(text_of).collect();
+        look(&texts)
     }
 
     /// The same message with the texts of some blocks changed; everything else stays byte for byte.
@@ -218,6 +232,12 @@ impl Message {
         }
         Self::parse(message.with("content", &Json::of(&content).map_err(unwritable)?))
     }
+}
+
+/// The text of a logged block, where it is a text block.
+fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let block: Object<'_> = serde_json::from_str(raw.get()).ok()?;
+    block.str("text").filter(|_| block.str("type").as_deref() == Some("text"))
 }
 
 impl PartialEq for Message {
@@ -267,7 +287,7 @@ impl Block {
     fn read(raw: &RawValue) -> Self {
         let block: Option<Object<'_>> = serde_json::from_str(raw.get()).ok();
         let result =
-            block.as_ref().filter(|block| block.text("type").as_deref() == Some("tool-result"));
+            block.as_ref().filter(|block| block.str("type").as_deref() == Some("tool-result"));
         let known = match result {
             Some(block) => Self::read_result(block),
             None => block.and_then(|block| Self::read_simple(&block)),
@@ -276,7 +296,7 @@ impl Block {
     }
 
     fn read_simple(block: &Object<'_>) -> Option<Self> {
-        Some(match &*block.text("type")? {
+        Some(match &*block.str("type")? {
             "text" => Self::Text(block.text("text")?),
             "reasoning" => Self::Reasoning(block.text("text")?),
             "tool-call" => Self::ToolCall(ToolCall {

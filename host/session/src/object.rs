@@ -28,7 +28,12 @@ impl<'a> Object<'a> {
 
     /// The value of `key` as text, lone surrogates as U+FFFD; none where it is no string.
     pub fn text(&self, key: &str) -> Option<Arc<str>> {
-        text(self.get(key)?).map(|text| Arc::from(&*text))
+        self.str(key).map(|text| Arc::from(&*text))
+    }
+
+    /// The same text, borrowed where it stands in the object as it reads.
+    pub fn str(&self, key: &str) -> Option<Cow<'a, str>> {
+        text(self.get(key)?)
     }
 
     /// The items of the list `key`, each as it was written; none where it is no list.

@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
             return None;
         }
         let chunk: Object<'a> = serde_json::from_str(data.get("chunk")?.get()).ok()?;
-        let kind = match &*chunk.text("type")? {
+        let kind = match &*chunk.str("type")? {
             "text-delta" => Kind::Text,
             "reasoning-delta" => Kind::Reasoning,
             "tool-call-delta" => Kind::ToolCall,

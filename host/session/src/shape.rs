@@ -41,10 +41,10 @@ fn from_model(message: &Message) -> Result<(), MessageError> {
 fn from_tool(message: &Message) -> Result<(), MessageError> {
     let source = message.source();
     let facts = source.facts.object().map_err(|_| MessageError("has no source"))?;
-    let call = facts.text("callId").filter(|id| &*source.kind == "tool" && !id.is_empty());
+    let call = facts.str("callId").filter(|id| &*source.kind == "tool" && !id.is_empty());
     let call = call.ok_or(MessageError("is a tool's result and does not name its call"))?;
     message.look(|blocks| match blocks {
-        [Block::ToolResult(result)] if result.call == call => Ok(()),
+        [Block::ToolResult(result)] if *result.call == *call => Ok(()),
         [Block::ToolResult(_)] => Err(MessageError("names two different tool calls")),
         _ => Err(MessageError("is a tool's result and not exactly one result block")),
     })
@@ -54,7 +54,7 @@ fn from_tool(message: &Message) -> Result<(), MessageError> {
 pub(crate) fn request_header(data: &RawValue) -> Result<(), EventError> {
     let wrong = EventError::RequestHeader;
     let data: Object<'_> = serde_json::from_str(data.get()).unwrap_or_default();
-    if data.text("reason").as_deref() == Some("fallback") {
+    if data.str("reason").as_deref() == Some("fallback") {
         return Err(wrong("has the retired reason `fallback`"));
     }
     let header = child(&data, "header").ok_or(wrong("is missing"))?;
@@ -76,7 +76,7 @@ pub(crate) fn request_header(data: &RawValue) -> Result<(), EventError> {
 }
 
 fn has_model(pair: &Object<'_>) -> bool {
-    ["provider", "model"].iter().all(|name| pair.text(name).is_some_and(|text| !text.is_empty()))
+    ["provider", "model"].iter().all(|name| pair.str(name).is_some_and(|text| !text.is_empty()))
 }
 
 fn child<'a>(object: &Object<'a>, name: &str) -> Option<Object<'a>> {

@@ -128,7 +128,7 @@ impl SurfaceFold {
             NodeRole::Tool => without_message(&event.data),
             NodeRole::User | NodeRole::Assistant => None,
         };
-        let text_bytes = text_bytes(&message);
+        let text_bytes = message.text_bytes();
         let node = Arc::new(Node { seq: event.seq, role, message, text_bytes, rest });
         let replacement = match event.surface_op.ok_or(SurfaceError::OpMissing)? {
             SurfaceOp::Append => {
@@ -188,14 +188,6 @@ fn role(kind: &str) -> Option<NodeRole> {
         "tool/result" => Some(NodeRole::Tool),
         _ => None,
     }
-}
-
-fn text_bytes(message: &Message) -> usize {
-    message.look(|blocks| {
-        let mut texts = blocks.iter().filter_map(|block| block.text());
-        let first = texts.next().map_or(0, str::len);
-        texts.fold(first, |bytes, text| bytes + 1 + text.len())
-    })
 }
 
 fn without_message(data: &Json) -> Option<Json> {
