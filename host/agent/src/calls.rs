@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use dsh_session::{Draft, Json, Message, ToolCall};
 
+use crate::lifecycle::causes;
 use crate::tool::text_block;
 use crate::turn::Turn;
 use crate::{Call, LogError, Tool, ToolError, ToolOutput, TurnEnd, foreign};
@@ -50,13 +51,13 @@ impl Turn<'_> {
             }
             rest = later;
         }
+        // They belong to results that are logged, so they wait even where this turn goes no further.
+        let joined = self.shared.join_next_step(contexts);
         if let Some(error) = stop {
             return Err(error.into());
         }
         self.check_cancelled()?;
-        self.shared.join_next_step(contexts).map_err(|error| {
-            TurnEnd::failed("INVALID_CONTEXT", crate::lifecycle::causes(&error))
-        })?;
+        joined.map_err(|error| TurnEnd::failed("INVALID_CONTEXT", causes(&error)))?;
         Ok(concludes)
     }
 

@@ -302,8 +302,13 @@ struct IdleOnDrop<'a> {
 
 impl Drop for IdleOnDrop<'_> {
     fn drop(&mut self) {
-        if self.armed {
-            self.shared.goes_on(false);
+        if !self.armed {
+            return;
         }
+        if std::thread::panicking() {
+            let turn = self.shared.state().turn;
+            self.shared.turn_failed(turn, TurnEnd::failed("PANIC", "the loop itself panicked"));
+        }
+        self.shared.goes_on(false);
     }
 }

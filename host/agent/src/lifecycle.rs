@@ -52,7 +52,8 @@ pub enum TurnEnd {
 pub struct TurnError {
     /// For people.
     pub message: String,
-    /// The model's or the plugin's own, or one of the loop: `LOG`, `INVALID_DECISION`, `EMPTY_RESPONSE`, `PANIC`.
+    /// The model's or the plugin's own, or one of the loop: `LOG`, `INVALID_DECISION`, `INVALID_CONTEXT`,
+    /// `EMPTY_RESPONSE`, `PANIC`.
     pub code: String,
     /// See [`ModelFailure::status`].
     #[serde(skip_serializing_if = "Option::is_none")]

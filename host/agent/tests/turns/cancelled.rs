@@ -52,7 +52,7 @@ async fn a_hanging_pre_step_is_dropped() {
     rig.until("turn/start").await;
     let cause = Cause::Hook { reason: "enough".into() };
     rig.agent.cancel(cause.clone(), false).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert!(dropped.load(Ordering::SeqCst));
     assert_eq!(rig.agent.last_turn().unwrap().end, TurnEnd::Aborted { reason: cause });
     let story = rig.story().await;
@@ -69,7 +69,7 @@ async fn a_reply_keeps_what_was_said_before_the_cancel() {
     rig.until("assistant/chunk").await;
     rig.until("assistant/chunk").await;
     rig.agent.cancel(Cause::Parent, false).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     let end = [
         "model: This sentence is cut 0 calls interrupted",
@@ -86,7 +86,7 @@ async fn a_cancel_before_the_first_chunk_leaves_no_reply() {
     rig.agent.followup(rig.prompt("one")).await.unwrap();
     rig.until("request/context").await;
     rig.agent.cancel(Cause::User, false).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     let end = ["request/context", "step end", r#"end aborted {"kind":"user"}"#];
     assert_eq!(story[story.len() - 3..], end);
@@ -121,7 +121,7 @@ async fn every_call_of_a_cancelled_turn_has_a_result() {
     feed.call(&[("a", "hang", "{}"), ("b", "hang", "{}")]);
     begun.notified().await;
     rig.agent.cancel(Cause::User, false).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     let end = [
         "model:  2 calls",
@@ -145,7 +145,7 @@ async fn a_cancel_takes_the_queue_with_it_unless_it_shall_stay() {
         rig.until("assistant/chunk").await;
         rig.agent.followup(rig.prompt("two")).await.unwrap();
         rig.agent.cancel(Cause::User, keep).await.unwrap();
-        rig.agent.when_idle().await.unwrap();
+        rig.idle().await;
         assert_eq!(rig.agent.waiting(Target::NextTurn).len(), left);
         assert_eq!(rig.agent.last_turn().unwrap().turn, 1);
         rig.story().await;
@@ -165,7 +165,7 @@ async fn a_prompt_right_after_a_cancel_runs() {
     rig.agent.steer(rig.prompt("late")).await.unwrap();
     feed.say("parked answer");
     feed.say("late answer");
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(rig.agent.last_turn().unwrap().turn, 3);
     let story = rig.story().await;
     assert!(story.contains(&"model: late answer 0 calls".to_owned()));
@@ -188,7 +188,7 @@ async fn a_late_prompt_that_was_taken_back_starts_nothing() {
     cancelled.unwrap();
     sent.unwrap();
     assert!(removed.unwrap().is_some());
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(rig.agent.last_turn().unwrap().turn, 1);
     assert_eq!(rig.agent.waiting(Target::NextTurn).len(), 1);
 }
@@ -212,7 +212,7 @@ async fn a_prompt_is_never_lost_however_soon_after_a_cancel_it_comes() {
         cancelled.unwrap();
         sent.unwrap();
         feed.say("late answer");
-        rig.agent.when_idle().await.unwrap();
+        rig.idle().await;
         let story = rig.story().await;
         assert_eq!(story.last().unwrap(), "end completed", "after {pause} turns of the runtime");
     }
@@ -226,7 +226,7 @@ async fn a_scripted_reply_hangs_until_it_is_cancelled() {
         rig.until("assistant/chunk").await;
     }
     rig.agent.cancel(Cause::User, false).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     assert_eq!(story[story.len() - 3], "model: Half a sentence 0 calls interrupted");
 }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use dsh_agent::{
-    AgentError, Call, Cancel, Composition, Route, Tool, ToolError, ToolOutput, ToolSpec, TurnEnd,
+    AgentError, Call, Cancel, Composition, Route, Status, Tool, ToolError, ToolOutput, ToolSpec,
+    TurnEnd,
 };
 
 use crate::fed::Fed;
@@ -41,7 +42,7 @@ async fn chunks_reach_the_disk_while_the_reply_goes_on() {
         tokio::task::yield_now().await;
     }
     feed.finish(dsh_agent::Finish::Stop);
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     rig.story().await;
 }
 
@@ -49,7 +50,9 @@ async fn chunks_reach_the_disk_while_the_reply_goes_on() {
 async fn idle_means_that_everything_is_on_disk() {
     let rig = Rig::start(scripted("{\"text\":\"a\"}\n{\"text\":\"b\"}")).await;
     for _ in 0..2 {
-        rig.ask("go").await;
+        let mut status = rig.agent.status();
+        rig.agent.followup(rig.prompt("go")).await.unwrap();
+        status.wait_for(|status| *status == Status::Idle).await.unwrap();
         assert_eq!(rig.disk().await, rig.heard());
     }
 }
@@ -108,7 +111,7 @@ async fn a_disk_that_refuses_lets_no_tool_begin() {
     assert!(rig.agent.when_idle().await.is_err());
     assert_eq!(calls.load(Ordering::SeqCst), 0);
     away.put_back();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     let end = [
         "call count {}",
@@ -135,7 +138,7 @@ async fn a_disk_that_refuses_stops_the_turn_before_the_model_and_loses_nothing()
     assert_eq!(error.code, "LOG");
     assert_eq!(rig.requests().len(), 1, "the model was not asked");
     away.put_back();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(rig.disk().await, rig.heard());
     rig.ask("three").await;
     assert_eq!(rig.agent.last_turn().unwrap().end, TurnEnd::Completed);

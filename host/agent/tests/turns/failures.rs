@@ -78,9 +78,9 @@ async fn a_message_cannot_enter_history_twice() {
     let rig = breaking().await;
     let prompt = text_message("same", r#"{"kind":"user"}"#, "once");
     rig.agent.followup(prompt.clone()).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     rig.agent.followup(prompt).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(rig.story().await.last().unwrap(), "end error INVALID_DECISION");
 }
 

@@ -36,7 +36,7 @@ async fn queued_prompts_get_turns_of_their_own_in_order() {
     feed.finish(dsh_agent::Finish::Stop);
     feed.say("two");
     feed.say("three");
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(asked(&rig), ["first", "so", "second", "two", "third"]);
     assert_eq!(rig.agent.last_turn().unwrap().turn, 3);
 }
@@ -49,7 +49,7 @@ async fn steering_joins_the_running_turn_before_queued_prompts() {
     feed.finish(dsh_agent::Finish::Stop);
     feed.say("turning");
     feed.say("queued answer");
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     let turns = story.iter().filter(|line| line.starts_with("turn ")).count();
     assert_eq!(turns, 2);
@@ -66,7 +66,7 @@ async fn an_edited_prompt_is_asked_as_edited_and_a_removed_one_never() {
     assert_eq!(rig.agent.remove("b").await.unwrap().unwrap().text(), "no");
     feed.finish(dsh_agent::Finish::Stop);
     feed.say("two");
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(asked(&rig), ["first", "so", "edited"]);
     let story = rig.story().await;
     assert!(story.contains(&r#"next-turn@0 -1 +["edited"] canceled"#.to_owned()));
@@ -78,7 +78,7 @@ async fn a_claimed_prompt_can_neither_be_edited_nor_removed() {
     let rig = Rig::start(scripted(r#"{"text":"a"}"#)).await;
     let prompt = rig.prompt("one");
     rig.agent.followup(prompt.clone()).await.unwrap();
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(rig.agent.remove(prompt.id()).await.unwrap(), None);
     assert_eq!(rig.agent.replace(prompt.id(), rig.prompt("two")).await.unwrap(), None);
 }
@@ -92,7 +92,7 @@ async fn an_id_waits_once() {
     assert!(matches!(refused, AgentError::Inbox(InboxError::Waiting(id)) if id == prompt.id()));
     feed.finish(dsh_agent::Finish::Stop);
     feed.say("ok");
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn prompts_parked_by_a_failed_turn_run_with_the_next_one() {
     rig.agent.steer(rig.prompt("steered")).await.unwrap();
     let failure = dsh_agent::ModelFailure::new("SERVER", "unwell");
     feed.finish(dsh_agent::Finish::Error { failure });
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(rig.agent.waiting(Target::NextTurn).len(), 1);
     assert_eq!(rig.agent.waiting(Target::NextStep).len(), 1);
     feed.say("one");
@@ -193,7 +193,7 @@ async fn steering_that_is_dropped_leaves_the_outcome_as_it_was() {
     rig.until("assistant/chunk").await;
     rig.agent.steer(rig.prompt("dropped")).await.unwrap();
     feed.finish(dsh_agent::Finish::MaxTokens);
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     let end = ["step end", "next-step@0 -1 +[]", "end max-tokens"];
     assert_eq!(story[story.len() - 3..], end);

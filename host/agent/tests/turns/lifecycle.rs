@@ -153,7 +153,7 @@ async fn a_reply_without_room_ends_the_turn_so_whatever_follows() {
     rig.agent.steer(rig.prompt("go on")).await.unwrap();
     feed.finish(Finish::MaxTokens);
     feed.say("done");
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     assert!(story.contains(&"model: I ran out 0 calls".to_owned()));
     assert!(story.contains(&"model: done 0 calls".to_owned()));
@@ -188,7 +188,7 @@ async fn two_agents_do_not_touch_each_other() {
     left_feed.finish(Finish::Stop);
     right_feed.finish(Finish::Stop);
     for (rig, own, other) in [(&left, "left", "right"), (&right, "right", "left")] {
-        rig.agent.when_idle().await.unwrap();
+        rig.idle().await;
         let said = format!("model: {} 0 calls", format!("{own} ").repeat(20));
         let story = rig.story().await;
         assert!(story.contains(&said));

@@ -62,7 +62,7 @@ async fn replay(session: &str, turns: usize) {
     for at in 0..replay.recorded.len() {
         replay.event(at).await;
     }
-    replay.rig.agent.when_idle().await.unwrap();
+    replay.rig.idle().await;
     assert_eq!(replay.rig.disk().await, replay.ours, "{session}: what was told is on disk");
 }
 
@@ -124,7 +124,7 @@ impl Replay {
     async fn event(&mut self, at: usize) {
         let recorded = self.recorded[at].clone();
         if at > 0 && &*self.recorded[at - 1].kind == "turn/end" && &*recorded.kind != "turn/start" {
-            self.rig.agent.when_idle().await.unwrap();
+            self.rig.idle().await;
         }
         if self.was_cancelled(at) {
             if &*recorded.kind == "tool/result" {

@@ -107,10 +107,16 @@ impl Rig {
         self.agent.prompt(text).unwrap()
     }
 
+    /// Waits until nothing runs.
+    pub(crate) async fn idle(&self) {
+        let idle = tokio::time::timeout(PATIENCE, self.agent.when_idle()).await;
+        idle.expect("the agent comes to rest").unwrap();
+    }
+
     /// Sends a prompt and waits until nothing runs.
     pub(crate) async fn ask(&self, text: &str) {
         self.agent.followup(self.prompt(text)).await.unwrap();
-        self.agent.when_idle().await.unwrap();
+        self.idle().await;
     }
 
     /// The next event that is told.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use dsh_agent::{
-    Approval, Approver, Call, Cancel, Composition, Failure, Route, Tool, ToolError, ToolGate,
-    ToolOutput, ToolSpec, Verdict,
+    Approval, Approver, Call, Cancel, Cause, Composition, Failure, Route, Target, Tool, ToolError,
+    ToolGate, ToolOutput, ToolSpec, Verdict,
 };
 use tokio::sync::Semaphore;
 
@@ -146,7 +146,7 @@ async fn at_most_ten_calls_run_at_once() {
         tokio::task::yield_now().await;
     }
     permits.add_permits(25);
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     assert_eq!(most.load(Ordering::SeqCst), 10);
     let story = rig.story().await;
     let results: Vec<&String> = story.iter().filter(|line| line.starts_with("result")).collect();
@@ -165,7 +165,7 @@ async fn a_prompt_queued_during_calls_waits_for_the_end_of_the_turn() {
     permits.add_permits(2);
     feed.say("ok");
     feed.say("queued answer");
-    rig.agent.when_idle().await.unwrap();
+    rig.idle().await;
     let story = rig.story().await;
     let result = story.iter().position(|line| line == "result b waited").unwrap();
     let expected = [
@@ -223,6 +223,19 @@ async fn a_tools_context_joins_the_next_step_after_the_results() {
         "chunks",
     ];
     assert_eq!(story[result + 1..result + 7], expected);
+}
+
+#[tokio::test]
+async fn a_tools_context_outlives_the_cancelled_turn() {
+    let (composition, feed, ..) = composed(&["note", "wait"]);
+    let mut rig = Rig::start(composition).await;
+    rig.agent.followup(rig.prompt("go")).await.unwrap();
+    feed.call(&[("a", "note", "{}"), ("b", "wait", "{}")]);
+    rig.until("tool/result").await;
+    rig.agent.cancel(Cause::User, false).await.unwrap();
+    rig.idle().await;
+    assert_eq!(rig.agent.waiting(Target::NextStep).len(), 1);
+    assert_eq!(rig.story().await.last().unwrap(), r#"end aborted {"kind":"user"}"#);
 }
 
 /// Says about every call what it was made with.
