@@ -285,6 +285,11 @@ mod tests {
         );
         becomes(
             "turn/end",
+            r#"{"turn":1,"reason":{"kind":"disposed"}}"#,
+            r#"{"turn":1,"reason":{"kind":"aborted","reason":{"kind":"disposed"}}}"#,
+        );
+        becomes(
+            "turn/end",
             r#"{"turn":1,"reason":{"kind":"error","step":1,"message":"m"}}"#,
             r#"{"turn":1,"reason":{"kind":"error","error":{"message":"m","code":"UNKNOWN"}}}"#,
         );
