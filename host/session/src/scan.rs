@@ -1,5 +1,7 @@
 //! The lines of a log, one after the other: what is kept, what was cut short, what is damage (contracts §1.5).
 
+use std::borrow::Cow;
+
 use memchr::memchr;
 
 use crate::replay::feed;
@@ -86,7 +88,11 @@ impl<'f> Scanner<'f> {
     }
 
     fn take(&mut self, line: &[u8]) -> Result<(), LogError> {
-        let text = String::from_utf8_lossy(line);
+        // Looking for damage first takes a fraction of the time that mending does.
+        let text = match std::str::from_utf8(line) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(line),
+        };
         let place = self.place(self.line + 1);
         self.line += 1;
         self.read += line.len() as u64 + 1;
