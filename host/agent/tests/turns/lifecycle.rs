@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dsh_agent::{Composition, Finish, Route, TurnEnd};
 use dsh_model::{Echo, Script, Scripted};
-use dsh_session::Json;
+use dsh_session::{Draft, Json, Message, SurfaceOp};
 
 use crate::fed::Fed;
 use crate::rig::{Rig, scripted, text_message};
@@ -96,8 +96,53 @@ async fn a_resumed_session_goes_on_where_it_was_left() {
     ];
     assert_eq!(story[resumed..], expected);
     let request = rig.requests().pop().unwrap();
-    let texts: Vec<String> = request.messages.iter().map(dsh_session::Message::text).collect();
+    let texts: Vec<String> = request.messages.iter().map(Message::text).collect();
     assert_eq!(texts, ["one", "a", "two"]);
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_from_its_seed_without_what_waited_there() {
+    let rig = Rig::start(scripted(r#"{"text":"a"}"#)).await;
+    rig.ask("one").await;
+    let note = text_message("note", r#"{"kind":"plugin","plugin":"notes"}"#, "a ghost");
+    rig.agent.inject(note).await.unwrap();
+    let fork = rig.fork(scripted(r#"{"text":"b"}"#)).await;
+    fork.ask("two").await;
+    let story = fork.story().await;
+    let own = story.iter().position(|line| line == "session/end-seed").unwrap();
+    let expected = [
+        r#"next-turn@0 -0 +["two"]"#,
+        "turn 2",
+        "next-turn@0 -1 +[]",
+        "step 1",
+        "user: two",
+        "header resume",
+    ];
+    assert_eq!(story[own + 1..own + 7], expected);
+    let texts: Vec<String> = fork.requests()[0].messages.iter().map(Message::text).collect();
+    assert_eq!(texts, ["one", "a", "two"]);
+    let fork = fork.resume(scripted(r#"{"text":"c"}"#)).await;
+    fork.ask("three").await;
+    let texts: Vec<String> = fork.requests()[0].messages.iter().map(Message::text).collect();
+    assert_eq!(texts, ["one", "a", "two", "b", "three"]);
+}
+
+#[tokio::test]
+async fn after_a_compaction_the_model_gets_the_checkpoint_alone() {
+    let rig = Rig::start(scripted("{\"text\":\"a\"}\n{\"text\":\"b\"}")).await;
+    rig.ask("one").await;
+    let nodes: Vec<u64> = rig.agent.live().surface().nodes().iter().map(|node| node.seq).collect();
+    let checkpoint = text_message("c", r#"{"kind":"plugin","plugin":"compact"}"#, "in short");
+    let (start, end) = (nodes[0], nodes[1]);
+    let draft = Draft {
+        surface_op: Some(SurfaceOp::Replace { start, end }),
+        ..Draft::node("user/message", checkpoint.json().clone(), Some(nodes))
+    };
+    rig.agent.live().append(draft).unwrap();
+    rig.ask("two").await;
+    let texts: Vec<String> = rig.requests()[1].messages.iter().map(Message::text).collect();
+    assert_eq!(texts, ["in short", "two"]);
+    rig.story().await;
 }
 
 #[tokio::test]

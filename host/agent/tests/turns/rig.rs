@@ -10,7 +10,8 @@ use dsh_agent::{
 };
 use dsh_model::{Script, Scripted};
 use dsh_session::{
-    Encoding, Event, Header, Json, Live, Message, Replay, SessionId, Sessions, Store, Subscription,
+    Encoding, Event, Fold as _, Header, Json, Live, Message, Replay, SessionId, Sessions, Store,
+    Subscription,
 };
 use futures::stream::BoxStream;
 use tempfile::TempDir;
@@ -70,6 +71,21 @@ impl Rig {
         let header = Header::new(id.clone(), 0, Some("/home/dev/app".into()));
         let live = sessions(root).create(header, None).await.unwrap();
         Self::on(root, id, live, Progress::default(), composition)
+    }
+
+    /// A fork of this session, with all of its log on disk as the seed.
+    pub(crate) async fn fork(&self, composition: Composition) -> Self {
+        let seed = self.disk().await;
+        let mut progress = Progress::default();
+        seed.iter().for_each(|event| progress.event(event));
+        let id = SessionId::new("fork");
+        let header = Header {
+            parent: Some(self.id.clone()),
+            seed_length: Some(seed.len() as u64),
+            ..Header::new(id.clone(), 0, Some("/home/dev/app".into()))
+        };
+        let live = sessions(&self.root).create(header, Some(seed)).await.unwrap();
+        Self::on(&self.root, id, live, progress, composition)
     }
 
     /// The same session, opened again as after a restart.
