@@ -1,4 +1,4 @@
-//! Builds a package of this workspace as a component, from a build script.
+//! Builds packages of this workspace as components, from a build script.
 //!
 //! The components land in `target/guests`, which all builds share: the first
 //! one compiles them, later ones look whether they are fresh.
@@ -25,17 +25,31 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// When the target is not installed or the package does not compile; cargo has
 /// said why then.
 pub fn component(root: &str, package: &str) -> Result<PathBuf, Box<dyn Error>> {
-    for settings in ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"] {
-        println!("cargo::rerun-if-changed={root}/{settings}");
-    }
-    require_target()?;
-    let target_dir = target_dir()?;
-    build(package, &target_dir)?;
-    let artifact = target_dir.join(TARGET).join("guest").join(package.replace('-', "_"));
-    report_inputs(&artifact.with_extension("d"))?;
-    // A copy of our own: the shared directory may be cleaned at any time.
-    let copy = PathBuf::from(env::var("OUT_DIR")?).join(package).with_extension("wasm");
-    fs::copy(artifact.with_extension("wasm"), &copy)?;
+    let built = build(root, package, &[])?;
+    keep(&built.join(package.replace('-', "_")))
+}
+
+/// Builds the examples of `package` named `names`, and returns where the component of each is, in their order; see
+/// [`component`].
+///
+/// # Errors
+///
+/// As [`component`].
+pub fn examples(
+    root: &str,
+    package: &str,
+    names: impl IntoIterator<Item = impl AsRef<str>>,
+) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let built = build(root, package, &["--examples"])?.join("examples");
+    names.into_iter().map(|name| keep(&built.join(name.as_ref()))).collect()
+}
+
+/// A copy of our own of a component: the shared directory may be cleaned at any time.
+fn keep(built: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    report_inputs(&built.with_extension("d"))?;
+    let name = built.file_name().ok_or("a component without a name")?;
+    let copy = PathBuf::from(env::var("OUT_DIR")?).join(name).with_extension("wasm");
+    fs::copy(built.with_extension("wasm"), &copy)?;
     Ok(copy)
 }
 
@@ -63,19 +77,26 @@ fn require_target() -> Result<(), Box<dyn Error>> {
     Err(format!("the Rust target {TARGET} is not installed").into())
 }
 
-/// Builds a package without what the outer build was told for its own crates.
-fn build(package: &str, target_dir: &Path) -> Result<(), Box<dyn Error>> {
+/// Builds without what the outer build was told for its own crates, and returns where the components are.
+fn build(root: &str, package: &str, what: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
+    for settings in ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"] {
+        println!("cargo::rerun-if-changed={root}/{settings}");
+    }
+    require_target()?;
+    let target_dir = target_dir()?;
     let mut cargo = Command::new(env::var("CARGO")?);
     // One package at a time: features that another one asks for do not get in.
-    cargo.args(["build", "--profile", "guest", "--target", TARGET, "--package", package]);
-    cargo.env("CARGO_TARGET_DIR", target_dir);
+    cargo
+        .args(["build", "--profile", "guest", "--target", TARGET, "--package", package])
+        .args(what);
+    cargo.env("CARGO_TARGET_DIR", &target_dir);
     // The profile's link-time optimization rules it out.
     cargo.env("CARGO_INCREMENTAL", "0");
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_outer_build(name)) {
         cargo.env_remove(name);
     }
     if cargo.status()?.success() {
-        return Ok(());
+        return Ok(target_dir.join(TARGET).join("guest"));
     }
     Err(format!("{package} could not be built for {TARGET}").into())
 }
