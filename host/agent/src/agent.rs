@@ -176,11 +176,17 @@ impl Agent {
 
     /// Closes the agent: what runs is cancelled, what waits is discarded, nothing more is taken.
     ///
+    /// When it returns, only handles keep the session open.
+    ///
     /// # Errors
     /// When the log cannot be written. The agent is closed all the same.
     pub async fn dispose(&self) -> Result<(), AgentError> {
         let cleared = self.0.dispose();
         let idle = self.when_idle().await;
+        if let Some(driver) = self.0.take_driver() {
+            // A panic of the loop was its turn's failure already.
+            let _ = driver.await;
+        }
         cleared?;
         idle
     }

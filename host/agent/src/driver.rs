@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use dsh_session::{Draft, Event, Live, Message};
 
@@ -33,6 +34,8 @@ struct State {
     turn: u64,
     composition: Arc<Composition>,
     activity: Option<Activity>,
+    /// The task of this activity, or of the one before; it holds the session until it is over.
+    driver: Option<JoinHandle<()>>,
     last: Option<EndedTurn>,
     disposed: bool,
 }
@@ -65,8 +68,8 @@ impl Shared {
         let seed_length = live.header().seed_length.unwrap_or(0);
         let (turn, headers, inbox) = progress.finish(seed_length);
         let composition = Arc::new(composition);
-        let (activity, last, disposed) = (None, None, false);
-        let state = State { inbox, headers, turn, composition, activity, last, disposed };
+        let (activity, driver, last, disposed) = (None, None, None, false);
+        let state = State { inbox, headers, turn, composition, activity, driver, last, disposed };
         let status = watch::Sender::new(Status::Idle);
         Self { live, ids, runtime, status, state: Mutex::new(state) }
     }
@@ -125,7 +128,7 @@ impl Shared {
             None => {
                 state.activity = Some(Activity::new());
                 self.status.send_replace(Status::Running);
-                self.runtime.spawn(drive(Arc::clone(self)));
+                state.driver = Some(self.runtime.spawn(drive(Arc::clone(self))));
             }
         }
         Ok(())
@@ -169,6 +172,11 @@ impl Shared {
             }
         }
         cleared
+    }
+
+    /// The task that is over as soon as the agent is idle.
+    pub(crate) fn take_driver(&self) -> Option<JoinHandle<()>> {
+        self.state().driver.take()
     }
 
     /// What a step takes from the inbox.

@@ -5,3 +5,4 @@ mod failing;
 mod mentioning;
 mod recorded;
 mod rejecting;
+mod reopening;
