@@ -2,6 +2,7 @@
 
 mod commands;
 mod failing;
+mod interop;
 mod mentioning;
 mod recorded;
 mod rejecting;
