@@ -187,7 +187,6 @@ impl LogWriter {
         let project = dir.parent().unwrap_or(root);
         for directory in [root, project, &dir] {
             make_dir(directory)?;
-            sync_dir(directory.parent().unwrap_or(directory))?;
         }
         let lock = WriterLock::take(&dir).map_err(|error| refused(&dir, error))?;
         for encoding in [Encoding::Zstd, Encoding::Raw] {
@@ -251,13 +250,23 @@ fn write_aside(path: &Path, content: &[u8]) -> Result<(PathBuf, File), WriteErro
     }
 }
 
-/// Makes a directory that only its owner can look into; one that is there stays as it is.
+/// Makes a directory that only its owner can look into, and those above it, down to the disk. One that is there stays
+/// as it is; its name goes to the disk even so, as whoever made it may have died before.
 fn make_dir(dir: &Path) -> Result<(), WriteError> {
+    let missing = dir.ancestors().skip(1).take_while(|above| !above.exists());
+    let missing: Vec<&Path> = missing.filter(|above| !above.as_os_str().is_empty()).collect();
     let mut builder = DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir).map_err(|error| failed(dir, error))
+    for dir in missing.into_iter().rev().chain([dir]) {
+        match builder.create(dir) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(dir, error));
+            }
+            _ => sync_dir(dir.parent().unwrap_or(dir))?,
+        }
+    }
+    Ok(())
 }
 
 /// Brings the names in `dir` to the disk.

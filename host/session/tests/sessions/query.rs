@@ -70,6 +70,30 @@ async fn an_open_session_answers_from_memory() {
     ));
 }
 
+#[test]
+fn a_session_that_is_opened_while_its_log_is_read_answers_from_memory() {
+    // One thread for files, and that one busy: what is asked for waits until it is let go.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    let scratch = Scratch::new(Encoding::Zstd);
+    runtime.block_on(async {
+        let sessions = scratch.sessions();
+        written(&sessions, "a").await;
+        let id = SessionId::new("a");
+        let (busy, wait) = channel::<()>();
+        let busy_thread = tokio::task::spawn_blocking(move || wait.recv().is_err());
+        let surface = sessions.surface(&id);
+        tokio::pin!(surface);
+        assert!(futures::poll!(&mut surface).is_pending());
+        drop(busy);
+        busy_thread.await.unwrap();
+        let (live, ()) = sessions.open(&id, ()).await.unwrap();
+        live.append(prompt("later", "later")).unwrap();
+        let observed = surface.await.unwrap();
+        assert_eq!(observed.surface, live.surface());
+    });
+}
+
 #[tokio::test]
 async fn an_observation_never_changes() {
     let scratch = Scratch::new(Encoding::Zstd);
