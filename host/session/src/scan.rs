@@ -269,6 +269,11 @@ mod tests {
             &format!("{stray}\n"),
             "line 2 at byte 0: event 0: its envelope has the unknown member `x`",
         );
+        let half_packed = S.replace("\"time\"", "\"seq0\":0,\"time\"");
+        damaged(
+            &format!("{half_packed}\n"),
+            "line 2 at byte 0: event 0: its envelope has the unknown member `seq0`",
+        );
         let late = S.replace("\"time\":1", "\"time\":1.5");
         damaged(
             &format!("{late}\n"),
