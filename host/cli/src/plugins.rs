@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use dsh_plugin_host::{Plugin as Guest, Seam};
+use dsh_plugin_host::{Plugin as Guest, Scope, Seam};
 use dsh_session::Encoding;
 use serde_json::{Value, json};
 
@@ -42,11 +42,26 @@ fn line(loaded: &Loaded) -> Value {
     })
 }
 
+/// What a scope lets a plugin read; none where that is nothing.
+fn reads(what: &str, scope: Scope) -> Option<String> {
+    let of = match scope {
+        Scope::None => return None,
+        Scope::Own => "the session that it works in",
+        Scope::Lineage => "sessions that it was forked from or to",
+        Scope::SameCwd => "sessions in the same working directory",
+        Scope::All => "every session",
+        _ => scope.name(),
+    };
+    Some(format!("read the {what} of {of} (`{scope}`)"))
+}
+
 fn describe(out: &mut dyn Write, loaded: &Loaded) -> anyhow::Result<()> {
     let Loaded { plugin, settings, .. } = loaded;
     let (manifest, given) = (plugin.manifest(), plugin.capabilities());
     let mut can: Vec<String> =
         given.imports.iter().map(|import| format!("import {import}")).collect();
+    can.extend(reads("titles", given.sessions.titles));
+    can.extend(reads("texts", given.sessions.texts));
     can.extend(given.message_kinds.iter().map(|kind| format!("add messages of kind `{kind}`")));
     if given.rewrite_user {
         can.push("change the texts of your messages (marked wherever they show)".to_owned());

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
+use crate::scope::SessionScopes;
 
 /// Imports that have to be declared and granted. Every other import of the contract needs no grant: it reaches no
 /// further than what the call brought with it.
@@ -24,6 +25,8 @@ pub struct Capabilities {
     pub message_kinds: BTreeSet<String>,
     /// Whether it may change a user's text or leave a user message out.
     pub rewrite_user: bool,
+    /// How far `dsh:session/query` reaches. Without the import the scopes are nothing to it.
+    pub sessions: SessionScopes,
 }
 
 impl Capabilities {
@@ -34,6 +37,7 @@ impl Capabilities {
             imports: &self.imports & &other.imports,
             message_kinds: &self.message_kinds & &other.message_kinds,
             rewrite_user: self.rewrite_user && other.rewrite_user,
+            sessions: self.sessions.and(other.sessions),
         }
     }
 }
@@ -62,20 +66,24 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::Scope;
 
     #[test]
     fn only_what_is_declared_and_granted_is_there() {
         let declared = Capabilities {
             message_kinds: ["a".to_owned(), "b".to_owned()].into(),
             rewrite_user: true,
+            sessions: SessionScopes { titles: Scope::All, texts: Scope::Lineage },
             ..Capabilities::default()
         };
         let granted = Capabilities {
             message_kinds: ["b".to_owned(), "c".to_owned()].into(),
+            sessions: SessionScopes { titles: Scope::SameCwd, texts: Scope::None },
             ..Capabilities::default()
         };
         let both = declared.and(&granted);
         assert_eq!(both.message_kinds, ["b".to_owned()].into());
         assert!(!both.rewrite_user);
+        assert_eq!((both.sessions.titles, both.sessions.texts), (Scope::SameCwd, Scope::None));
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! # The parts, in the order that a call meets them
 //!
-//! - [`Manifest`]: who a plugin is, and what it asks for. [`Grants`]: what the operator allows it.
+//! - [`Manifest`]: who a plugin is, and what it asks for. [`Grants`]: what the operator allows it; [`Scope`]: which
+//!   sessions it may read, enforced here, in front of the embedder's store.
 //! - [`PluginHost`] loads it: compiles, links, checks the types, instantiates it once. Whatever does not fit is a
 //!   [`LoadError`] that says what to do.
 //! - [`Plugin`]: loaded. Its calls are [`Plugin::candidates`], [`Plugin::parse`], [`Plugin::format`] and
@@ -112,6 +113,8 @@ mod mentions;
 mod message;
 mod plugin;
 mod references;
+mod scope;
+mod scoped;
 mod seam;
 mod services;
 mod session;
@@ -130,6 +133,7 @@ pub use mentions::{Candidate, Target};
 pub use message::{Block, Context, Decision, Edit, Entered, Message, Rejection, Source};
 pub use plugin::Plugin;
 pub use references::{Parsed, Prepared, Reference, Snapshot};
+pub use scope::{Scope, SessionScopes};
 pub use seam::Seam;
 pub use services::Services;
 pub use session::{Asker, Header, Node, OwnNote, Role, Sessions, Surface, part};

@@ -15,6 +15,8 @@ use crate::limits::Limits;
 /// imports = ["dsh:session/query"]
 /// message-kinds = ["session-reference"]
 /// rewrite-user = true
+/// # Each one of `none`, `self`, `lineage`, `same-cwd` and `all`.
+/// sessions = { titles = "all", texts = "lineage" }
 ///
 /// [limits]
 /// cpu-ms = 100
@@ -129,6 +131,7 @@ fn fault_of_id(id: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::Scope;
 
     fn refusal(text: &str) -> String {
         Manifest::parse(text).expect_err("refused").to_string()
@@ -144,6 +147,7 @@ mod tests {
             imports = ["dsh:session/query"]
             message-kinds = ["session-reference"]
             rewrite-user = true
+            sessions = { titles = "all", texts = "same-cwd" }
             [limits]
             cpu-ms = 100
             [settings]
@@ -154,6 +158,8 @@ mod tests {
         .expect("reads");
         assert_eq!(manifest.id, "session-reference");
         assert!(manifest.declares.rewrite_user);
+        let scopes = manifest.declares.sessions;
+        assert_eq!((scopes.titles, scopes.texts), (Scope::All, Scope::SameCwd));
         assert_eq!(manifest.limits, Limits { cpu_ms: 100, ..Limits::default() });
         let schema = manifest.settings.expect("a schema");
         assert_eq!(schema["properties"]["maxReferences"]["minimum"], 1);
@@ -165,6 +171,11 @@ mod tests {
         assert!(said.contains("line 3") && said.contains("network"), "{said}");
         let said = refusal("id = \"a\"\nversion = \"1\"\n[limits]\ncpu = 1\n");
         assert!(said.contains("line 4") && said.contains("cpu"), "{said}");
+        let sessions = "id = \"a\"\nversion = \"1\"\n[declares.sessions]\n";
+        let said = refusal(&format!("{sessions}titles = \"everybody's\"\n"));
+        assert!(said.contains("line 4") && said.contains("same-cwd"), "{said}");
+        let said = refusal(&format!("{sessions}notes = \"all\"\n"));
+        assert!(said.contains("line 4") && said.contains("notes"), "{said}");
     }
 
     #[test]

@@ -9,8 +9,6 @@ use crate::error::Failure;
 use crate::message::Source;
 
 /// Who asks: every read is on behalf of a plugin, and of the session that its call belongs to.
-///
-/// What lies outside the asker's scope answers as what does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asker {
     /// The plugin's id.
@@ -23,6 +21,9 @@ pub struct Asker {
 ///
 /// Session ids are as `JSON.stringify` writes them between the quotes. A future that is dropped is a read that
 /// nobody waits for any more: its work can be given up.
+///
+/// How far a plugin's reads reach is the host's business: it asks for nothing outside the scopes that were granted,
+/// and drops what it must not show from the list. Scopes narrower than all are read off the headers in that list.
 ///
 /// Failure codes that plugins expect: `not-found`, `unreadable`, `unavailable`.
 #[async_trait]

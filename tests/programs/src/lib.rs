@@ -1,12 +1,14 @@
 //! The programs' components, and what their tests share: a host, a scripted store, a log that is kept.
 
 mod scripted;
+mod stored;
 
-pub use scripted::{Delay, Kept, Memory, Scripted, services};
+pub use scripted::{Delay, Kept, Memory, Scripted, services, services_with};
+pub use stored::{Stored, StoredSession};
 
 use dsh_plugin_host::{
     Block, CallError, Capabilities, Chain, Decision, Grants, HostOptions, LoadError, Manifest,
-    Message, Plugin, PluginHost, PreStepCall, Services, Settings, Source,
+    Message, Plugin, PluginHost, PreStepCall, Scope, Services, SessionScopes, Settings, Source,
 };
 
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
@@ -18,6 +20,7 @@ pub fn everything() -> Capabilities {
     all.imports = ["dsh:session/query".to_owned()].into();
     all.message_kinds = ["note".to_owned()].into();
     all.rewrite_user = true;
+    all.sessions = SessionScopes::new(Scope::All, Scope::All);
     all
 }
 
@@ -30,7 +33,8 @@ pub fn everything() -> Capabilities {
 pub fn manifest(id: &str) -> Manifest {
     let text = format!(
         "id = {id:?}\nversion = \"1\"\n[declares]\nimports = [\"dsh:session/query\"]\n\
-         message-kinds = [\"note\"]\nrewrite-user = true\n"
+         message-kinds = [\"note\"]\nrewrite-user = true\n\
+         sessions = {{ titles = \"all\", texts = \"all\" }}\n"
     );
     Manifest::parse(&text).expect("a manifest")
 }
@@ -87,6 +91,7 @@ pub async fn chain(paths: &[&str]) -> Chain {
 pub async fn ungranted(path: &str) -> Chain {
     let mut reads = Capabilities::default();
     reads.imports = everything().imports;
+    reads.sessions = everything().sessions;
     Chain::new([load(&host(), path, reads).await.unwrap_or_else(|err| panic!("{err}"))])
 }
 

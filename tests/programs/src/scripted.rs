@@ -147,7 +147,12 @@ pub struct Memory {
 impl Memory {
     /// A surface of session `id` with one prompt for each text.
     pub fn new<T: Into<String>>(id: &str, texts: impl IntoIterator<Item = T>) -> Memory {
-        Memory { header: header(id), texts: texts.into_iter().map(Into::into).collect() }
+        Memory::of(header(id), texts)
+    }
+
+    /// A surface of the session that `header` is of, with one prompt for each text.
+    pub fn of<T: Into<String>>(header: Header, texts: impl IntoIterator<Item = T>) -> Memory {
+        Memory { header, texts: texts.into_iter().map(Into::into).collect() }
     }
 }
 
@@ -196,6 +201,12 @@ impl Log for Kept {
 /// Services with a store of their own, a log and ids that count from `c0`.
 #[must_use]
 pub fn services(sessions: Scripted) -> (Services, Arc<Scripted>, Arc<Kept>) {
+    services_with(sessions)
+}
+
+/// As [`services`], with any store.
+#[must_use]
+pub fn services_with<S: Sessions + 'static>(sessions: S) -> (Services, Arc<S>, Arc<Kept>) {
     let (sessions, log, next) = (Arc::new(sessions), Arc::new(Kept::default()), AtomicU64::new(0));
     let new_id = move || format!("c{}", next.fetch_add(1, Ordering::SeqCst));
     (Services::new(sessions.clone(), log.clone(), Arc::new(new_id)), sessions, log)

@@ -8,6 +8,7 @@ use wasmtime::component::Resource;
 use crate::bindings::session::query as wit;
 use crate::bindings::session::types::{Failure as WitFailure, Header as WitHeader};
 use crate::error::{Failure, Refusal};
+use crate::scoped::{Scoped, unanswered};
 use crate::session::{Header, Node, OwnNote, Role, Sessions, Surface};
 use crate::state::State;
 
@@ -18,7 +19,7 @@ pub type SurfaceHandle = Arc<dyn Surface>;
 impl wit::Host for State {
     async fn list_sessions(&mut self) -> wasmtime::Result<Result<Vec<WitHeader>, WitFailure>> {
         self.host_call(0)?;
-        let Some(sessions) = self.sessions() else { return Ok(Err(no_store().into())) };
+        let Some(sessions) = self.sessions() else { return Ok(Err(unanswered().into())) };
         let away = self.meter.in_import();
         let listed = sessions.list(&self.asker).await;
         drop(away);
@@ -51,7 +52,7 @@ impl wit::Host for State {
         self.input(asked.map(length).sum::<usize>() as u64)?;
         let answer = |place: usize| match titles.get(place) {
             Some(title) => title.clone().map_err(WitFailure::from),
-            None => Err(no_store().into()),
+            None => Err(unanswered().into()),
         };
         Ok(places.into_iter().map(answer).collect())
     }
@@ -74,7 +75,7 @@ impl wit::Host for State {
             handles.push(match surfaces.get(place) {
                 Some(Ok(surface)) => Ok(self.push(surface.clone())?),
                 Some(Err(failure)) => Err(failure.clone().into()),
-                None => Err(no_store().into()),
+                None => Err(unanswered().into()),
             });
         }
         Ok(handles)
@@ -85,7 +86,7 @@ impl wit::Host for State {
         id: String,
     ) -> wasmtime::Result<Result<Vec<wit::OwnNote>, WitFailure>> {
         self.host_call(id.len())?;
-        let Some(sessions) = self.sessions() else { return Ok(Err(no_store().into())) };
+        let Some(sessions) = self.sessions() else { return Ok(Err(unanswered().into())) };
         let away = self.meter.in_import();
         let notes = sessions.own_notes(&self.asker, &id).await;
         drop(away);
@@ -172,8 +173,9 @@ impl wit::HostSurface for State {
 
 impl State {
     /// A handle of its own, so that a read can go on while the guest's state is lent out.
-    fn sessions(&self) -> Option<Arc<dyn Sessions>> {
-        self.services.as_ref().map(|services| services.sessions.clone())
+    fn sessions(&self) -> Option<Scoped> {
+        let services = self.services.as_ref()?;
+        Some(Scoped::new(services.sessions.clone(), self.capabilities.sessions))
     }
 }
 
@@ -189,10 +191,6 @@ fn distinct(ids: Vec<String>) -> (Vec<String>, Vec<usize>) {
     };
     let asked = ids.into_iter().map(place).collect();
     (once, asked)
-}
-
-fn no_store() -> Failure {
-    Failure::new("unavailable", "the session store gave no answer")
 }
 
 fn no_such_node(surface: &dyn Surface, index: u32) -> Refusal {

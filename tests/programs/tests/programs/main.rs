@@ -8,6 +8,7 @@ mod limit;
 mod load;
 mod message;
 mod read;
+mod scope;
 mod seam;
 
 use chain::*;
@@ -16,6 +17,7 @@ use decision::*;
 use limit::*;
 use message::*;
 use read::*;
+use scope::*;
 use seam::*;
 
 macro_rules! assert_test_exists {
