@@ -64,7 +64,7 @@ enum Body {
 
 impl LogFile {
     fn open(path: &Path, encoding: Encoding) -> Result<Self, LogError> {
-        let failed = |source| LogError::Io { path: path.into(), source };
+        let failed = |why| LogError::Io { path: path.into(), why };
         let named = fs::symlink_metadata(path).map_err(failed)?;
         if named.is_symlink() {
             return Err(LogError::Link(path.into()));
@@ -88,7 +88,7 @@ impl LogFile {
         match &mut self.body {
             Body::Raw(reader) => {
                 let read = reader.take(MAX_HEADER as u64).read_until(b'\n', &mut line);
-                read.map_err(|source| LogError::Io { path: self.path.clone(), source })?;
+                read.map_err(|why| LogError::Io { path: self.path.clone(), why })?;
             }
             Body::Zstd(frames) => {
                 let found = frames.find().map_err(|why| LogError::Frame { byte: 0, why })?;
@@ -112,7 +112,7 @@ impl LogFile {
     fn body(self, mut scanner: Scanner<'_>) -> Result<(Replay, Option<Torn>), LogError> {
         match self.body {
             Body::Raw(reader) => {
-                let failed = |source| LogError::Io { path: self.path.clone(), source };
+                let failed = |why| LogError::Io { path: self.path.clone(), why };
                 copy(reader, &mut scanner, failed)?;
                 let scanned = scanner.finish();
                 let torn = (scanned.kept < self.length)

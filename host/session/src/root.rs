@@ -58,8 +58,8 @@ impl Root {
         for project in self.projects()? {
             let (directories, files) = match entries(&project) {
                 Ok(entries) => entries,
-                Err(source) => {
-                    let why = LogError::Io { path: project.clone(), source };
+                Err(why) => {
+                    let why = LogError::Io { path: project.clone(), why };
                     unreadable.push(Unreadable { id: None, path: project, why });
                     continue;
                 }
@@ -126,13 +126,20 @@ impl Root {
                 continue;
             }
             let Some(log) = self.log_in(&dir) else { continue };
-            let log = log.map_err(|why| broken(id, why))?;
+            let log = log.map_err(|why| broken(id, &log_name(&dir), why))?;
             if let Some(earlier) = found {
-                return Err(broken(id, LogError::Twice(earlier.path)));
+                return Err(broken(id, &log.path, LogError::Twice(earlier.path)));
             }
             found = Some(log);
         }
         found.ok_or_else(|| StoreError::NotFound(id.clone()))
+    }
+
+    /// How the logs here are written: as the first that is found; none where there is none yet.
+    pub(crate) fn encoding(&self) -> Result<Option<Encoding>, StoreError> {
+        let dirs = self.projects()?.into_iter().filter_map(|project| entries(&project).ok());
+        let mut logs = dirs.flat_map(|(dirs, _)| dirs).filter_map(|dir| self.log_in(&dir)?.ok());
+        Ok(logs.next().map(|log| log.encoding))
     }
 
     /// The log in a session's directory; none where there is none.
@@ -142,7 +149,7 @@ impl Root {
             let path = dir.join(encoding.file_name());
             match fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Some(Err(LogError::Io { path, source })),
+                Err(why) => return Some(Err(LogError::Io { path, why })),
                 Ok(_) if found.is_some() => return Some(Err(LogError::Twice(path))),
                 Ok(_) => found = Some(Found { path, encoding }),
             }
@@ -154,7 +161,7 @@ impl Root {
         match entries(&self.path) {
             Ok((projects, _)) => Ok(projects),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(source) => Err(StoreError::Root { path: self.path.clone(), source }),
+            Err(why) => Err(StoreError::Root { path: self.path.clone(), why }),
         }
     }
 }

@@ -70,12 +70,12 @@ impl Repair {
 #[non_exhaustive]
 pub enum StoreError {
     /// The root itself cannot be listed.
-    #[error("{path}: {source}", path = .path.display())]
+    #[error("{path} cannot be listed: {why}", path = .path.display())]
     Root {
         /// The directory.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// There is no such session.
     #[error("there is no session {0:?}")]
@@ -90,10 +90,12 @@ pub enum StoreError {
     #[error("the work was given up, as the runtime is shutting down")]
     GivenUp,
     /// Its log cannot be read.
-    #[error("session {id:?} cannot be read: {why}")]
+    #[error("session {id:?} cannot be read: {path}: {why}", path = .path.display())]
     Unreadable {
         /// Whose.
         id: SessionId,
+        /// The file.
+        path: PathBuf,
         /// Where it breaks, and why.
         why: LogError,
     },
@@ -124,6 +126,16 @@ impl Store {
         self.root.path()
     }
 
+    /// How the logs of the root are written; none where it has none yet.
+    ///
+    /// The real client refuses a root that holds both encodings, so new logs are best written as the others are.
+    ///
+    /// # Errors
+    /// When the root cannot be listed.
+    pub fn root_encoding(&self) -> Result<Option<Encoding>, StoreError> {
+        self.root.encoding()
+    }
+
     /// The time.
     pub fn now(&self) -> i64 {
         (self.clock)()
@@ -145,7 +157,7 @@ impl Store {
     /// When there is no such session, or its header cannot be read.
     pub fn read_header(&self, id: &SessionId) -> Result<Header, StoreError> {
         let found = self.root.find(id)?;
-        self.root.header(&found).map_err(|why| broken(id, why))
+        self.root.header(&found).map_err(|why| broken(id, &found.path, why))
     }
 
     /// Reads a session without changing anything; `fold` takes its events, those that close an interrupted turn
@@ -158,7 +170,7 @@ impl Store {
         let log = self.scan(id, &found, fold)?;
         let ReadLog { header, mut replay, torn, .. } = log;
         let committed = replay.next_seq();
-        let closers = close(&mut replay, fold).map_err(|why| broken(id, why))?;
+        let closers = close(&mut replay, fold).map_err(|why| broken(id, &found.path, why))?;
         Ok(ReadSession {
             header,
             surface: replay.surface(),
@@ -176,13 +188,13 @@ impl Store {
     /// `session/end-seed`. Whoever seeds also sets the header's `seed_length`.
     ///
     /// # Errors
-    /// When the session exists, or its header or seed cannot be written.
+    /// When the session exists, readable or not, or its header or seed cannot be written.
     pub fn create(&self, header: Header, seed: Option<Vec<Event>>) -> Result<Live, StoreError> {
         header.check()?;
         match self.root.find(&header.id) {
             Err(StoreError::NotFound(_)) => {}
-            Err(error @ StoreError::Root { .. }) => return Err(error),
-            Ok(_) | Err(_) => return Err(StoreError::Exists(header.id)),
+            Err(error) => return Err(error),
+            Ok(_) => return Err(StoreError::Exists(header.id)),
         }
         let writer = LogWriter::create(self.root.path(), &header, self.encoding)?;
         let mut replay = Replay::new(header.id.clone());
@@ -210,13 +222,13 @@ impl Store {
         let found = self.root.find(id)?;
         // What is read before the lock is taken may change before it is.
         let lock = LogWriter::lock(&found.path)?;
-        let header = self.root.header(&found).map_err(|why| broken(id, why))?;
+        let header = self.root.header(&found).map_err(|why| broken(id, &found.path, why))?;
         let mut notes = NotesFold::new(&header);
         let mut both = (&mut *fold, &mut notes);
         let log = self.scan(id, &found, &mut both)?;
         let ReadLog { header, mut replay, length, torn } = log;
         let mut writer = LogWriter::open(&found.path, found.encoding, length, lock)?;
-        let closers = close(&mut replay, &mut both).map_err(|why| broken(id, why))?;
+        let closers = close(&mut replay, &mut both).map_err(|why| broken(id, &found.path, why))?;
         let repair = Repair {
             cut: torn.as_ref().map_or(0, |torn| length - torn.keep),
             recovered: torn.as_ref().map_or(0, |torn| torn.recovered.len()),
@@ -244,8 +256,8 @@ impl Store {
         found: &Found,
         fold: &mut dyn Fold,
     ) -> Result<ReadLog, StoreError> {
-        let log = log::read(&found.path, found.encoding, fold).map_err(|why| broken(id, why))?;
-        self.root.check_place(&log.header, found).map_err(|why| broken(id, why))?;
+        let log = log::read(&found.path, found.encoding, fold).map_err(|why| broken(id, &found.path, why))?;
+        self.root.check_place(&log.header, found).map_err(|why| broken(id, &found.path, why))?;
         Ok(log)
     }
 }
@@ -260,8 +272,8 @@ fn close(replay: &mut Replay, fold: &mut dyn Fold) -> Result<Vec<Event>, LogErro
     Ok(closers)
 }
 
-pub(crate) fn broken(id: &SessionId, why: LogError) -> StoreError {
-    StoreError::Unreadable { id: id.clone(), why }
+pub(crate) fn broken(id: &SessionId, path: &Path, why: LogError) -> StoreError {
+    StoreError::Unreadable { id: id.clone(), path: path.into(), why }
 }
 
 fn broken_seed(replay: &Replay, why: EventError) -> StoreError {

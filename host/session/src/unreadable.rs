@@ -1,4 +1,4 @@
-//! Why a log cannot be read, and where it breaks.
+//! Why a log cannot be read, and where it breaks. Whoever says it names the file first.
 
 use std::fmt;
 use std::io;
@@ -15,24 +15,24 @@ use crate::{EventError, HeaderError, SessionId};
 #[non_exhaustive]
 pub enum LogError {
     /// The file could not be opened or read.
-    #[error("{path}: {source}", path = .path.display())]
+    #[error("{why}")]
     Io {
         /// Which file or directory.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// It is a symbolic link, which could lead anywhere.
-    #[error("{path} is a symbolic link", path = .0.display())]
+    #[error("it is a symbolic link, which is not followed")]
     Link(PathBuf),
     /// It is a directory, or anything else but a file.
-    #[error("{path} is no file", path = .0.display())]
+    #[error("it is no file")]
     NoFile(PathBuf),
     /// It lies where only an older, flat layout put logs.
-    #[error("{path} lies directly in a project directory, where no session has its log", path = .0.display())]
+    #[error("it lies directly in a project directory, where no session has its log")]
     Flat(PathBuf),
     /// Its header belongs to another place.
-    #[error("the header names session {id:?}, whose log does not lie at {path}", path = .path.display())]
+    #[error("its header names session {id:?}, whose log does not lie here")]
     Place {
         /// Whom the header names.
         id: SessionId,

@@ -32,12 +32,12 @@ pub enum WriteError {
     #[error("{path} was changed by somebody else", path = .0.display())]
     Changed(PathBuf),
     /// The disk refused.
-    #[error("{path}: {source}", path = .path.display())]
+    #[error("{path} cannot be written: {why}", path = .path.display())]
     Io {
         /// Which file or directory.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// The write was given up, as the runtime is shutting down.
     #[error("the write was given up, as the runtime is shutting down")]
@@ -289,8 +289,8 @@ fn same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     one.created().ok() == other.created().ok() && one.len() == other.len()
 }
 
-fn failed(path: &Path, source: io::Error) -> WriteError {
-    WriteError::Io { path: path.into(), source }
+fn failed(path: &Path, why: io::Error) -> WriteError {
+    WriteError::Io { path: path.into(), why }
 }
 
 fn refused(dir: &Path, error: LockError) -> WriteError {
