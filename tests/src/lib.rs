@@ -47,11 +47,13 @@ impl Rig {
         };
         let root = tempfile::tempdir().expect("a temporary folder");
         copy(&corpora()?.join("fixtures/recorded").join(folder), root.path());
-        Some(Self::on(root, Options { encoding, ..Options::standard() }).await)
+        Some(Self::on(root, Options::standard()).await)
     }
 
     async fn on(root: TempDir, options: Options) -> Self {
-        let options = Options { compiled: None, ..options };
+        // Compiled once for all tests; never in the folder of the person who runs them.
+        let compiled = Some(std::env::temp_dir().join("dsh-wasm-tests"));
+        let options = Options { compiled, ..options };
         let harness = Harness::open(root.path(), options).await.expect("the plugins load");
         Self { root, harness }
     }

@@ -69,9 +69,9 @@ pub struct Run {
     /// Who answers: `echo`, or `script:FILE` for replies from a file.
     #[arg(long, value_name = "MODEL", default_value = "echo")]
     pub model: String,
-    /// How the log of a new session is written.
-    #[arg(long, value_enum, default_value = "zstd")]
-    pub encoding: LogEncoding,
+    /// How the log of a new session is written [default: as the others in the folder are]
+    #[arg(long, value_enum, conflicts_with = "session")]
+    pub encoding: Option<LogEncoding>,
     /// What to say; `-` reads it from standard input.
     pub prompt: String,
 }

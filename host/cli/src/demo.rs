@@ -45,7 +45,7 @@ const ANSWER: &str = "Shoes that grip, for the steep wet paths at Shugaku-in; a 
 /// Makes the sample sessions and shows the turn.
 pub(crate) async fn demo(args: &Demo, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let place = Place::new(args.keep.as_deref())?;
-    let options = Options { encoding: args.encoding.into(), ..Options::standard() };
+    let options = Options { encoding: Some(args.encoding.into()), ..Options::standard() };
     let plugins = options.plugins.len();
     let harness = Harness::open(place.path(), options).await?;
     let mut sessions = Vec::new();
@@ -73,7 +73,7 @@ pub(crate) async fn demo(args: &Demo, out: &mut dyn Write) -> anyhow::Result<Exi
     agent.dispose().await?;
 
     heading(out, "3. What the plugin did")?;
-    let (own, others) = (fresh(&request.messages, &prompt), plugins);
+    let (own, others) = (fresh(&request.messages), plugins);
     writeln!(out, "agent/pre-step passed your message through {others} sandboxed component(s).")?;
     for message in own {
         match snapshot::summary(message) {
@@ -148,13 +148,23 @@ async fn title(harness: &Harness, id: &SessionId) -> anyhow::Result<String> {
 }
 
 /// The messages of the turn just run: the last prompt and what follows it.
-fn fresh<'a>(messages: &'a [Message], _prompt: &str) -> &'a [Message] {
+fn fresh(messages: &[Message]) -> &[Message] {
     let prompt = messages.iter().rposition(|message| message.source().is_user());
     prompt.and_then(|prompt| messages.get(prompt..)).unwrap_or_default()
 }
 
 fn heading(out: &mut dyn Write, text: &str) -> std::io::Result<()> {
     writeln!(out, "\n── {text} ──")
+}
+
+/// A word for a shell to read as it is.
+fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_alphanumeric() || "/._-".contains(char);
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Where the sample sessions lie.
@@ -185,7 +195,7 @@ impl Place {
     fn leave(&self, out: &mut dyn Write, target: &SessionId) -> anyhow::Result<Exit> {
         match self {
             Self::Kept(path) => {
-                let (root, id) = (path.display(), target.to_string());
+                let (root, id) = (quoted(&path.display().to_string()), target.to_string());
                 writeln!(out, "\nIt is yours to look at:")?;
                 writeln!(out, "  dsh-wasm sessions --root {root}")?;
                 writeln!(out, "  dsh-wasm show --root {root} {id}")?;

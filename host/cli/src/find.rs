@@ -24,45 +24,37 @@ pub(crate) fn root(common: &Common) -> anyhow::Result<PathBuf> {
 /// The session that `said` names: its URI, its id, or the beginning of only one id.
 pub(crate) async fn session(sessions: &Sessions, said: &str) -> anyhow::Result<SessionId> {
     let listing = sessions.list().await?;
-    let ids = || listing.sessions.iter().map(|record| &record.header.id);
-    if let Some(payload) = said.strip_prefix(SCHEME) {
-        let Some(id) = decode(payload) else {
-            anyhow::bail!(
-                "{} names no session: it is not as any session's URI is written",
-                Line(said)
-            );
-        };
-        return match ids().find(|found| **found == id) {
-            Some(id) => Ok(id.clone()),
-            None => anyhow::bail!(
-                "no session here has the URI {}; `dsh-wasm sessions` lists them",
-                Line(said)
-            ),
-        };
+    let ids: Vec<&SessionId> = listing.sessions.iter().map(|record| &record.header.id).collect();
+    let chosen = |fits: &dyn Fn(&SessionId) -> bool| -> Vec<&SessionId> {
+        ids.iter().copied().filter(|id| fits(id)).collect()
+    };
+    let mut meant = match said.strip_prefix(SCHEME) {
+        Some(payload) => {
+            let wanted = decode(payload);
+            chosen(&|id| wanted.as_ref() == Some(id))
+        }
+        None => chosen(&|id| id.to_string() == said),
+    };
+    if meant.is_empty() && !said.is_empty() {
+        meant = chosen(&|id| id.to_string().starts_with(said));
     }
-    if let Some(id) = ids().find(|id| id.to_string() == said) {
-        return Ok(id.clone());
-    }
-    let mut begin = ids().filter(|id| id.to_string().starts_with(said));
-    match (begin.next(), begin.next()) {
-        (Some(id), None) => return Ok(id.clone()),
-        (Some(one), Some(other)) => {
-            let (one, other) = (one.to_string(), other.to_string());
+    match meant.as_slice() {
+        [id] => return Ok((*id).clone()),
+        [] => {}
+        several => {
+            let uris: Vec<String> = several.iter().take(5).map(|id| uri(id)).collect();
+            let (said, count, uris) = (Line(said), several.len(), uris.join(", "));
             anyhow::bail!(
-                "several sessions begin with {}: {}, {}; say more of it",
-                Line(said),
-                Line(&one),
-                Line(&other)
+                "{said} names {count} sessions; say more of it, or one of the URIs: {uris}"
             );
         }
-        _ => {}
     }
-    if let Some(broken) =
-        listing.unreadable.iter().find(|broken| broken.path.to_string_lossy().contains(said))
-    {
+    let named = |id: &SessionId| id.to_string().starts_with(said) && !said.is_empty();
+    if let Some(broken) = listing.unreadable.iter().find(|one| one.id.as_ref().is_some_and(named)) {
         anyhow::bail!("{} cannot be read: {}", broken.path.display(), broken.why);
     }
-    anyhow::bail!("no session here is called {}; `dsh-wasm sessions` lists them", Line(said))
+    let (root, said) = (sessions.store().root().display().to_string(), Line(said));
+    anyhow::bail!("no session in {} is called {said}; `dsh-wasm sessions` lists them", Line(&root))
 }
 
 /// The URI of a session (contracts §8.2): it names any id without loss.

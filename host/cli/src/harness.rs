@@ -9,7 +9,9 @@ use dsh_agent::{Agent, Composition, MessageIds, Model, Progress};
 use dsh_plugin_host::{
     Chain, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
 };
-use dsh_session::{Clock, Encoding, Header, Live, SessionId, Sessions, Store};
+use dsh_session::{
+    Clock, Encoding, Header, Live, SessionId, Sessions, Store, StoreError, WriteError,
+};
 
 use crate::adapter::{Reader, Sandbox};
 use crate::home;
@@ -19,8 +21,8 @@ const SYSTEM: &str = "You are a helpful assistant. Answer briefly and plainly.";
 
 /// How a harness is put together.
 pub struct Options {
-    /// How new logs are written.
-    pub encoding: Encoding,
+    /// How new logs are written; none writes them as those are that are there.
+    pub encoding: Option<Encoding>,
     /// Where compiled plugins are kept; none compiles them anew.
     pub compiled: Option<PathBuf>,
     /// Takes what plugins log.
@@ -43,7 +45,7 @@ impl Options {
     /// The standard plugins with their own settings, and a cache in the user's folder.
     pub fn standard() -> Self {
         Self {
-            encoding: Encoding::Zstd,
+            encoding: None,
             compiled: home::compiled(),
             log: Arc::new(()),
             plugins: dsh_plugins::ALL.map(Composed::from).into(),
@@ -83,9 +85,9 @@ impl Harness {
     /// The root need not exist: the first session makes it.
     ///
     /// # Errors
-    /// When a plugin does not load.
+    /// When a plugin does not load, the root cannot be listed, or it holds logs of another encoding.
     pub async fn open(root: &Path, options: Options) -> anyhow::Result<Self> {
-        let sessions = sessions(root, options.encoding);
+        let sessions = sessions(root, encoding(root, options.encoding)?);
         let plugins = load(&options).await?;
         let ids: MessageIds = Arc::new(|| uuid::Uuid::new_v4().to_string());
         let reader = Arc::new(Reader::new(sessions.clone()));
@@ -141,7 +143,13 @@ impl Harness {
     /// # Errors
     /// When there is no such session, its log cannot be continued, or another process writes it.
     pub async fn resume(&self, id: &SessionId, model: Arc<dyn Model>) -> anyhow::Result<Agent> {
-        let (live, progress) = self.sessions.open(id, Progress::default()).await?;
+        let opened = self.sessions.open(id, Progress::default()).await;
+        let (live, progress) = opened.map_err(|error| match error {
+            StoreError::Write(WriteError::Held { holder }) => anyhow::anyhow!(
+                "session {id} is being written by {holder}; try again when it is done, or start another session"
+            ),
+            error => error.into(),
+        })?;
         Ok(self.start(live, progress, model))
     }
 
@@ -158,6 +166,20 @@ impl Harness {
 /// The sessions of a root, for reading alone.
 pub(crate) fn sessions(root: &Path, encoding: Encoding) -> Sessions {
     Sessions::new(Store::new(root.to_owned(), encoding, clock()))
+}
+
+/// How new logs are written: dsh refuses a root that holds both encodings.
+fn encoding(root: &Path, wanted: Option<Encoding>) -> anyhow::Result<Encoding> {
+    let found = Store::new(root, Encoding::Zstd, clock()).root_encoding()?;
+    if let (Some(wanted), Some(found)) = (wanted, found)
+        && wanted != found
+    {
+        let (root, found) = (root.display(), found.file_name());
+        anyhow::bail!(
+            "the logs in {root} are called {found}, and dsh refuses a folder that holds both encodings; leave out --encoding"
+        );
+    }
+    Ok(wanted.or(found).unwrap_or(Encoding::Zstd))
 }
 
 /// Milliseconds since the Unix epoch, by the system's clock.

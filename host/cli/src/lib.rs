@@ -26,6 +26,7 @@ pub use args::{Cli, Command};
 pub use exit::Exit;
 pub use find::{mention, uri};
 pub use harness::{Composed, Harness, Loaded, Options};
+pub use visible::Lines;
 
 /// Does what `cli` asks; the answer goes to `out`, notices go to `err`.
 ///

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use dsh_session::{Encoding, Record};
-use serde_json::json;
+use dsh_session::{Encoding, Header, Record, SessionId};
+use serde::Serialize;
 
 use crate::args::Sessions;
 use crate::exit::Exit;
@@ -33,7 +33,7 @@ pub(crate) async fn sessions(
         }
         found += 1;
         if args.common.json {
-            writeln!(out, "{}", line(record, title.as_deref(), broken.as_deref()))?;
+            writeln!(out, "{}", line(record, title.as_deref(), broken.as_deref())?)?;
         } else {
             describe(out, record, title.as_deref(), broken.as_deref())?;
         }
@@ -41,14 +41,21 @@ pub(crate) async fn sessions(
     for broken in &listing.unreadable {
         let (file, reason) = (broken.path.display().to_string(), broken.why.to_string());
         if args.common.json {
-            writeln!(out, "{}", json!({ "file": file, "error": reason }))?;
+            let broken = Broken { file: &file, error: &reason };
+            writeln!(out, "{}", serde_json::to_string(&broken)?)?;
         } else {
             writeln!(err, "cannot be read: {}: {}", Line(&file), Line(&reason))?;
         }
     }
     if found == 0 && !args.common.json {
-        let shown = root.display().to_string();
-        writeln!(out, "No session here ({}). `dsh-wasm run \"PROMPT\"` starts one.", Line(&shown))?;
+        let root = root.display().to_string();
+        let root = Line(&root);
+        match args.query.as_deref() {
+            Some(query) if !listing.sessions.is_empty() => {
+                writeln!(out, "No session in {root} matches {}.", Line(query))?;
+            }
+            _ => writeln!(out, "No session in {root}. `dsh-wasm run \"PROMPT\"` starts one.")?,
+        }
     }
     Ok(Exit::Done)
 }
@@ -59,16 +66,39 @@ fn matches(record: &Record, title: Option<&str>, query: &str) -> bool {
     texts.into_iter().flatten().any(|text| text.to_lowercase().contains(query))
 }
 
-fn line(record: &Record, title: Option<&str>, error: Option<&str>) -> serde_json::Value {
-    let header = &record.header;
-    let mut line = json!({
-        "session": header.id, "uri": find::uri(&header.id), "title": title, "cwd": header.cwd,
-        "createdAt": header.created_at, "parent": header.parent,
-    });
-    if let (Some(error), Some(members)) = (error, line.as_object_mut()) {
-        members.insert("error".to_owned(), error.into());
-    }
-    line
+/// A session, as `--json` tells it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed<'a> {
+    session: &'a SessionId,
+    uri: String,
+    title: Option<&'a str>,
+    cwd: Option<&'a str>,
+    created_at: u64,
+    parent: Option<&'a SessionId>,
+    /// Why the log cannot be read whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// A log that cannot be listed, as `--json` tells it.
+#[derive(Serialize)]
+struct Broken<'a> {
+    file: &'a str,
+    error: &'a str,
+}
+
+fn line(record: &Record, title: Option<&str>, error: Option<&str>) -> serde_json::Result<String> {
+    let Header { id, created_at, cwd, parent, .. } = &record.header;
+    serde_json::to_string(&Listed {
+        session: id,
+        uri: find::uri(id),
+        title,
+        cwd: cwd.as_deref(),
+        created_at: *created_at,
+        parent: parent.as_ref(),
+        error,
+    })
 }
 
 fn describe(
@@ -81,6 +111,10 @@ fn describe(
     writeln!(out, "{}", Line(title.unwrap_or("(no title)")))?;
     let (id, cwd) = (header.id.to_string(), header.cwd.as_deref().unwrap_or("no directory"));
     writeln!(out, "  {} · {} · {}", Line(&id), Line(cwd), find::date(header.created_at))?;
+    // What cannot be typed is named by its URI.
+    if header.id.escaped() != id || Line(&id).to_string() != id {
+        writeln!(out, "  {}", find::uri(&header.id))?;
+    }
     match broken {
         Some(reason) => writeln!(out, "  cannot be read whole: {}", Line(reason)),
         None => Ok(()),

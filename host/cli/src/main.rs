@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use dsh_wasm::{Cli, Exit};
+use dsh_wasm::{Cli, Exit, Lines};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -29,6 +29,7 @@ fn failed(err: &anyhow::Error) -> ExitCode {
         return Exit::Done.into();
     }
     // Where standard error is closed too, the exit code is all that can be said.
-    let _ = writeln!(io::stderr(), "dsh-wasm: {err:#}");
+    let said = format!("{err:#}");
+    let _ = writeln!(io::stderr(), "dsh-wasm: {}", Lines(&said));
     Exit::Failed.into()
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context as _;
 use dsh_plugin_host::{Candidate, Target};
 use dsh_session::SessionId;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::args::Mentions;
 use crate::exit::Exit;
@@ -36,16 +36,33 @@ pub(crate) async fn mentions(args: &Mentions, out: &mut dyn Write) -> anyhow::Re
     Ok(Exit::Done)
 }
 
+/// A candidate, as `--json` tells it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Offered<'a> {
+    session: &'a SessionId,
+    uri: String,
+    label: &'a str,
+    cwd: Option<&'a str>,
+    created_at: u64,
+    mention: &'a str,
+}
+
 fn write(out: &mut dyn Write, candidate: &Candidate, json: bool) -> anyhow::Result<()> {
     let Candidate { session, label, cwd, created_at, mention } = candidate;
     let id = SessionId::from_escaped(session)
         .context("the plugin offers an id that names no session")?;
     if json {
-        let uri = find::uri(&id);
-        let line = json!({
-            "session": id, "uri": uri, "label": label, "cwd": cwd,
-            "createdAt": created_at, "mention": mention,
-        });
+        let created_at = *created_at;
+        let line = Offered {
+            session: &id,
+            uri: find::uri(&id),
+            label,
+            cwd: cwd.as_deref(),
+            created_at,
+            mention,
+        };
+        let line = serde_json::to_string(&line)?;
         writeln!(out, "{line}")?;
         return Ok(());
     }

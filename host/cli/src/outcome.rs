@@ -4,7 +4,7 @@ use dsh_agent::{Cause, TurnEnd};
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::visible::Lines;
+use crate::visible::{Line, Lines};
 
 /// The end of a turn, in the words that `--json` promises.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -46,6 +46,11 @@ impl Outcome {
         Self { outcome, error }
     }
 
+    /// It could not be done, for this reason.
+    pub(crate) fn failed(reason: &str) -> Self {
+        Self { outcome: "error", error: Some(Reason::new("failed", reason)) }
+    }
+
     /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self.outcome {
@@ -60,19 +65,24 @@ impl Outcome {
     /// A sentence for people, with a way out; none where the turn completed.
     pub(crate) fn sentence(&self) -> Option<String> {
         let reason = self.error.as_ref();
-        let plugin = reason.and_then(|reason| reason.plugin.as_deref());
+        // Each of them comes from a log, so a stranger may have written it.
         let message = Lines(reason.map(|reason| &*reason.message).unwrap_or_default()).to_string();
-        let code = reason.map(|reason| &*reason.code).unwrap_or_default();
-        Some(match (self.outcome, plugin) {
+        let code = Line(reason.map(|reason| &*reason.code).unwrap_or_default()).to_string();
+        let plugin = reason.and_then(|reason| reason.plugin.as_deref());
+        let plugin = plugin.map(|plugin| Line(plugin).to_string());
+        Some(match (self.outcome, plugin.as_deref()) {
             ("completed", _) => return None,
             ("max-tokens", _) => "the reply ends here: the model's token limit is reached".into(),
             ("aborted", _) => "cancelled".into(),
+            ("interrupted", _) => {
+                "this turn has no end: its process stopped, or still runs it".into()
+            }
             ("blocked", plugin) => {
                 let by = plugin.unwrap_or("the harness");
                 let why = if message.is_empty() { "it gave no reason".into() } else { message };
                 format!("{by} let no step begin: {why}")
             }
-            ("error", Some(plugin)) if matches!(code, "trap" | "limit" | "refused") => {
+            ("error", Some(plugin)) if matches!(&*code, "trap" | "limit" | "refused") => {
                 format!("a plugin failed, and the message was not sent: {message} ({plugin})")
             }
             ("error", Some(plugin)) => format!("{plugin} refused this message: {message} [{code}]"),

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use dsh_plugin_host::{Plugin as Guest, Scope, Seam};
-use dsh_session::Encoding;
 use serde_json::{Value, json};
 
 use crate::args::Plugin;
@@ -14,9 +13,8 @@ use crate::harness::{Harness, Loaded, Options};
 /// Lists the plugins in the order of the chain.
 pub(crate) async fn plugin(args: &Plugin, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let Plugin::List { json } = args;
-    // No session is read, so any folder will do.
-    let options = Options { encoding: Encoding::Zstd, ..Options::standard() };
-    let harness = Harness::open(Path::new(""), options).await?;
+    // No session is read, so a folder that is not there will do.
+    let harness = Harness::open(Path::new(""), Options::standard()).await?;
     for loaded in harness.plugins() {
         if *json { writeln!(out, "{}", line(loaded))? } else { describe(out, loaded)? }
     }

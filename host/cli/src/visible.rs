@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 pub(crate) struct Line<'a>(pub &'a str);
 
 /// Several lines: line breaks and tabs stay.
-pub(crate) struct Lines<'a>(pub &'a str);
+pub struct Lines<'a>(pub &'a str);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,7 +19,9 @@ pub enum Error {
     #[error("a session cannot reference itself; remove the mention of this session")]
     Itself,
     /// More sessions in one message than allowed.
-    #[error("a message can reference at most {most} sessions, and this one references {found}")]
+    #[error(
+        "a message can reference at most {most} sessions, and this one references {found}; remove some of the mentions"
+    )]
     TooMany {
         /// Distinct sessions in the message.
         found: usize,
@@ -27,7 +29,9 @@ pub enum Error {
         most: u64,
     },
     /// A session that could not be read.
-    #[error("failed to read referenced session `{label}`: {cause}")]
+    #[error(
+        "failed to read referenced session `{label}`: {cause}; pick the session again or remove the mention"
+    )]
     Read {
         /// What the message calls it.
         label: String,

@@ -1,12 +1,14 @@
 //! The command line, as a person and as a program use it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Parser as _;
-use dsh_session::SessionId;
-use dsh_tests::{Rig, mention};
-use dsh_wasm::{Cli, Exit};
-use serde_json::Value;
+use dsh_agent::Cause;
+use dsh_session::{Encoding, SessionId, Store};
+use dsh_tests::{Rig, mention, model};
+use dsh_wasm::{Cli, Exit, Options};
+use serde_json::{Value, json};
 
 /// What a command printed, and how it ended.
 struct Ran {
@@ -83,7 +85,7 @@ async fn a_session_is_named_by_id_beginning_or_uri() {
     }
     rig.session(&["another"]).await;
     let ran = dsh_wasm(rig.root(), &["show", "session-"]).await;
-    assert!(ran.exit.unwrap_err().starts_with("several sessions begin with session-: "));
+    assert!(ran.exit.unwrap_err().starts_with("session- names 2 sessions; "));
     for name in ["nothing", "dsh-session:ImdvbmUi", "dsh-session:%%%"] {
         let ran = dsh_wasm(rig.root(), &["show", name]).await;
         assert!(ran.exit.is_err_and(|said| said.contains(name)), "{name}");
@@ -147,7 +149,9 @@ async fn a_session_that_is_being_written_is_left_alone() {
     let id = rig.session(&["hello"]).await;
     let (held, ()) = rig.harness.sessions().open(&id, ()).await.unwrap();
     let ran = dsh_wasm(rig.root(), &["run", "--session", &id.to_string(), "hi"]).await;
-    assert!(ran.exit.is_err(), "{}", ran.out);
+    assert_eq!(ran.exit, Ok(Exit::Failed), "{}", ran.out);
+    assert!(ran.err.contains(&format!("{id} is being written by process ")), "{}", ran.err);
+    assert!(ran.err.ends_with("Your message:\nhi\n"), "{}", ran.err);
     assert_eq!(dsh_wasm(rig.root(), &["show", &id.to_string()]).await.exit, Ok(Exit::Done));
     drop(held);
     let ran = dsh_wasm(rig.root(), &["run", "--session", &id.to_string(), "hi"]).await;
@@ -164,7 +168,7 @@ async fn a_script_answers_line_by_line() {
     assert_eq!((ran.exit, &*ran.out), (Ok(Exit::Done), "from the script\n"));
     std::fs::write(&script, "{\"text\":\n").unwrap();
     let ran = dsh_wasm(rig.root(), &["run", "--model", &model, "hi"]).await;
-    assert!(ran.exit.is_err_and(|said| said.contains("line 1")));
+    assert!(ran.exit == Ok(Exit::Failed) && ran.err.contains("line 1"), "{}", ran.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,4 +191,136 @@ async fn the_demo_leaves_what_it_showed() {
     let words = ["dsh-wasm", "demo", "--keep", kept.to_str().unwrap()];
     let again = dsh_wasm::execute(Cli::parse_from(words), &mut Vec::new(), &mut Vec::new()).await;
     assert!(again.is_err_and(|said| said.to_string().contains("not empty")));
+}
+
+/// One session of each kind whose id or text no Rust string can hold.
+async fn strange(rig: &Rig) {
+    for (id, text) in [(&[0x61, 0xd800][..], "one"), (&[0x61, 0xd801], "other")] {
+        let header = dsh_session::Header::new(SessionId::from_units(id), 1, None);
+        let live = rig.harness.sessions().create(header, None).await.unwrap();
+        let message = format!(
+            r#"{{"id":"m1","role":"user","source":{{"kind":"user"}},"content":[{{"type":"text","text":"{text}\ud83d"}}]}}"#
+        );
+        let json = dsh_session::Json::parse(&message).unwrap();
+        live.append(dsh_session::Draft::node("user/message", json, None)).unwrap();
+        let title = r#"{"title":"half\ud83d","messageSeqs":[0],"source":{"kind":"user"}}"#;
+        let title = dsh_session::Json::parse(title).unwrap();
+        live.append(dsh_session::Draft::new("session/title", title)).unwrap();
+        live.commit().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_character_harms_no_answer() {
+    let rig = Rig::empty().await;
+    strange(&rig).await;
+    let target = rig.session(&["hello"]).await.to_string();
+    let uri = dsh_wasm::uri(&SessionId::from_units(&[0x61, 0xd801]));
+    for args in [
+        &["sessions", "--json"][..],
+        &["mentions", "--json", "--for", &target],
+        &["show", "--json", "--request", &uri],
+        &["show", "--json", "--log", &uri],
+        &["show", "--json", "--surface", &uri],
+        &["show", "--json", &uri],
+    ] {
+        let ran = dsh_wasm(rig.root(), args).await;
+        assert_eq!(ran.exit, Ok(Exit::Done), "{args:?}");
+        let whole = |line: &str| dsh_session::Json::parse(line).is_ok();
+        assert!(ran.out.contains(r"\ud8") && ran.out.lines().all(whole), "{args:?}: {}", ran.out);
+    }
+    let ran = dsh_wasm(rig.root(), &["show", "a\u{fffd}"]).await;
+    let said = ran.exit.unwrap_err();
+    assert!(said.contains("names 2 sessions") && said.contains(&uri), "{said}");
+    assert!(dsh_wasm(rig.root(), &["sessions"]).await.out.contains(&uri));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_logs_are_written_as_those_that_are_there() {
+    let rig = Rig::with(Options { encoding: Some(Encoding::Raw), ..Options::standard() }).await;
+    rig.session(&["hello"]).await;
+    assert_eq!(dsh_wasm(rig.root(), &["run", "hi"]).await.exit, Ok(Exit::Done));
+    let store = Store::new(rig.root(), Encoding::Zstd, Arc::new(|| 0));
+    assert_eq!(store.list().unwrap().sessions.len(), 2);
+    for project in std::fs::read_dir(rig.root()).unwrap() {
+        for session in std::fs::read_dir(project.unwrap().path()).unwrap() {
+            assert!(session.unwrap().path().join("session.jsonl").exists());
+        }
+    }
+    let ran = dsh_wasm(rig.root(), &["run", "--encoding", "zstd", "hi"]).await;
+    assert!(
+        ran.exit == Ok(Exit::Failed) && ran.err.contains("leave out --encoding"),
+        "{}",
+        ran.err
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_in_a_session_is_sent_first_and_never_lost() {
+    let rig = Rig::empty().await;
+    let script = rig.root().join("replies.jsonl");
+    let held = model(&[json!({ "text": "half", "hang": true })]);
+    let agent = rig.harness.create(None, held).await.unwrap();
+    let id = agent.live().header().id.to_string();
+    let mut events = agent.live().subscribe();
+    for prompt in ["first", "second", "third"] {
+        agent.followup(agent.prompt(prompt).unwrap()).await.unwrap();
+    }
+    while events.next().await.is_some_and(|event| &*event.kind != "assistant/chunk") {}
+    agent.cancel(Cause::User, true).await.unwrap();
+    agent.when_idle().await.unwrap();
+    drop((agent, events));
+    // A failing turn leaves the rest waiting, and the prompt that came last is given back.
+    std::fs::write(&script, r#"{"error":{"code":"SERVER","message":"unwell"}}"#).unwrap();
+    let model = format!("script:{}", script.display());
+    let run = ["run", "--session", &id, "--model", &model, "mine"];
+    let ran = dsh_wasm(rig.root(), &run).await;
+    assert_eq!(ran.exit, Ok(Exit::TurnFailed), "{}", ran.err);
+    assert!(ran.err.contains("this was waiting: second\n"), "{}", ran.err);
+    assert!(ran.err.contains("Your message:\nmine\n1 more wait in this session"), "{}", ran.err);
+    std::fs::write(&script, "{\"text\":\"one\"}\n{\"text\":\"two\"}\n").unwrap();
+    let ran = dsh_wasm(rig.root(), &[&run[..5], &["--json", "mine"]].concat()).await;
+    assert_eq!(ran.exit, Ok(Exit::Done), "{}", ran.err);
+    let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["reply"], &last["prompt"]), (&"two".into(), &Value::Null));
+    let shown = dsh_wasm(rig.root(), &["show", &id]).await.out;
+    assert!(shown.contains("you     third\n") && shown.contains("you     mine\n"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_that_cannot_be_sent_is_given_back() {
+    let rig = Rig::empty().await;
+    let file = rig.root().join("file");
+    std::fs::write(&file, "").unwrap();
+    for args in [&["run", "precious"][..], &["run", "--json", "precious"]] {
+        let ran = dsh_wasm(&file, args).await;
+        assert_eq!(ran.exit, Ok(Exit::Failed));
+        assert!(ran.err.contains("cannot be listed: Not a directory"), "{}", ran.err);
+        assert_eq!(ran.err.matches("Not a directory").count(), 1, "{}", ran.err);
+        let given_back = if args.len() == 2 { &ran.err } else { &ran.out };
+        assert!(given_back.contains("precious"), "{given_back}");
+    }
+    let ran = dsh_wasm(rig.root(), &["run", "--session", "gone", "precious"]).await;
+    assert!(ran.err.ends_with("Your message:\nprecious\n"), "{}", ran.err);
+    let ran = dsh_wasm(rig.root(), &["run", " \n"]).await;
+    assert!(ran.err.contains("nothing to send"), "{}", ran.err);
+    assert!(rig.harness.sessions().list().await.unwrap().sessions.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_turn_cannot_move_the_cursor() {
+    let rig = Rig::empty().await;
+    let dir = rig.root().join("_no-cwd").join("evil");
+    std::fs::create_dir_all(&dir).unwrap();
+    let log = r#"{"type":"session","version":0,"id":"evil","createdAt":1,"delegationDepth":0}
+{"type":"turn/start","seq":0,"time":1,"data":{"turn":1}}
+{"type":"turn/end","seq":1,"time":1,"data":{"turn":1,"reason":{"kind":"error","error":{"message":"m\u001b[31m","code":"c\u001b[31m","plugin":"p\u202e"}}}}
+"#;
+    std::fs::write(dir.join("session.jsonl"), log).unwrap();
+    let shown = dsh_wasm(rig.root(), &["show", "evil"]).await.out;
+    assert!(
+        shown.contains("p<U+202E> refused this message: m<U+001B>[31m [c<U+001B>[31m]"),
+        "{shown}"
+    );
+    assert!(!shown.contains(['\u{1b}', '\u{202e}']));
 }

@@ -104,7 +104,7 @@ async fn write(rig: &Rig) {
 async fn the_real_client_opens_and_continues_every_kind_of_log() {
     let Some(tool) = tool() else { return };
     for encoding in [Encoding::Zstd, Encoding::Raw] {
-        let rig = Rig::with(Options { encoding, ..Options::standard() }).await;
+        let rig = Rig::with(Options { encoding: Some(encoding), ..Options::standard() }).await;
         write(&rig).await;
         for script in ["check.mjs", "resume-all.mjs"] {
             let ran = Command::new("node").current_dir(&tool).arg(script).arg(rig.root()).output();

@@ -1,5 +1,7 @@
 //! A chain of components, as the loop's pre-step.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use dsh_agent::{Decision, Failure, PreStep, StepInfo};
 use dsh_plugin_host as host;
@@ -69,8 +71,7 @@ fn message(batch: &[Message], entered: Entered) -> Result<Message, Failure> {
         Entered::Edited { index, edits } => {
             let original = batch.get(index).ok_or_else(unknown)?;
             let texts: Vec<_> = edits.iter().map(|edit| (edit.block, &*edit.text)).collect();
-            let mut plugins: Vec<&str> = edits.iter().map(|edit| &*edit.plugin).collect();
-            plugins.dedup();
+            let plugins: BTreeSet<&str> = edits.iter().map(|edit| &*edit.plugin).collect();
             marked(&original.with_texts(&texts).map_err(unloggable)?, &plugins)
         }
         Entered::Context(context) => {
@@ -83,7 +84,7 @@ fn message(batch: &[Message], entered: Entered) -> Result<Message, Failure> {
 
 /// The changed message, with the plugins that changed it beside its source: every view can name them, and dsh reads
 /// past it.
-fn marked(message: &Message, plugins: &[&str]) -> Result<Message, Failure> {
+fn marked(message: &Message, plugins: &BTreeSet<&str>) -> Result<Message, Failure> {
     let plugins = Json::of(plugins).map_err(unloggable)?;
     let source = message.source().facts.object().map_err(unloggable)?.with("rewrittenBy", &plugins);
     let message = message.json().object().map_err(unloggable)?.with("source", &source);

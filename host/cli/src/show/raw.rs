@@ -4,7 +4,7 @@ use std::io::Write;
 
 use dsh_agent::RequestHeader;
 use dsh_session::{Event, Fold, Json, Message, Node, NodeRole, SessionId, Sessions};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::snapshot;
 use crate::visible::{Line, Lines};
@@ -67,12 +67,8 @@ pub(super) async fn request(
     let (read, LatestHeader(header)) = super::read(sessions, id, LatestHeader(None)).await?;
     let messages = read.surface.messages();
     if json {
-        let messages: Vec<_> = messages.iter().map(Message::json).collect();
-        writeln!(
-            out,
-            "{}",
-            serde_json::to_string(&json!({ "header": header, "messages": messages }))?
-        )?;
+        let messages = messages.iter().map(Message::json).collect();
+        writeln!(out, "{}", serde_json::to_string(&Next { header, messages })?)?;
         return Ok(());
     }
     if let Some(header) = header.and_then(|header| header.read::<RequestHeader>().ok()) {
@@ -83,6 +79,7 @@ pub(super) async fn request(
         }
         for tool in &header.tools {
             writeln!(out, "\ntool   {}", Line(&tool.name))?;
+            writeln!(out, "{}\n{}", Lines(&tool.description), Line(tool.parameters.as_str()))?;
         }
     }
     for message in &messages {
@@ -94,6 +91,13 @@ pub(super) async fn request(
         }
     }
     Ok(())
+}
+
+/// The next request, as `--json` tells it.
+#[derive(Serialize)]
+struct Next<'a> {
+    header: Option<Json>,
+    messages: Vec<&'a Json>,
 }
 
 /// The latest `request/header` of a log, as it was logged.

@@ -1,0 +1,207 @@
+//! A turn as it is shown: the reply as it comes, notices beside it, and a prompt that reached nobody given back.
+
+use std::io::{self, Write};
+
+use dsh_agent::{Agent, Shown};
+use dsh_session::{Event, Message, SessionId};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::outcome::Outcome;
+use crate::visible::{self, Lines};
+use crate::{find, snapshot};
+
+/// Shows a turn, and keeps what was seen of it.
+pub(super) struct Shower<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+    json: bool,
+    /// Whether whoever read `out` has gone, as `head` does. The turn goes on.
+    closed: bool,
+    said: Said,
+}
+
+/// What a turn said so far.
+#[derive(Default)]
+struct Said {
+    session: Option<SessionId>,
+    /// The prompt's id.
+    prompt: Option<String>,
+    /// Whether the prompt joined history.
+    told: bool,
+    /// The text of the turn that runs.
+    reply: String,
+}
+
+impl<'a> Shower<'a> {
+    pub(super) fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Self {
+        Self { out, err, json, closed: false, said: Said::default() }
+    }
+
+    /// Sends the prompt and shows everything until the agent is idle.
+    pub(super) async fn follow(&mut self, agent: &Agent, prompt: Message) -> anyhow::Result<()> {
+        self.said.prompt = Some(prompt.id().to_owned());
+        let mut events = agent.live().subscribe();
+        agent.followup(prompt).await?;
+        let idle = agent.when_idle();
+        tokio::pin!(idle);
+        let ended = loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.next() => self.event(&event)?,
+                ended = &mut idle => break ended,
+            }
+        };
+        while let Some(event) = events.try_next() {
+            self.event(&event)?;
+        }
+        Ok(ended?)
+    }
+
+    pub(super) fn session(&mut self, id: &SessionId, new: bool) -> io::Result<()> {
+        self.said.session = Some(id.clone());
+        if self.json {
+            return self.line(&Line::Session { session: id, uri: find::uri(id), new });
+        }
+        let kind = if new { "new session" } else { "session" };
+        writeln!(self.err, "{kind} {}", visible::Line(&id.to_string()))
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        let shown = Shown::of(event);
+        match &shown {
+            Some(Shown::TurnStarted(_)) => self.part(true)?,
+            Some(Shown::Message(message)) => {
+                self.said.told |= Some(message.id()) == self.said.prompt.as_deref();
+            }
+            Some(Shown::Text(text)) => self.said.reply.push_str(text),
+            _ if &*event.kind == "step/start" => self.part(false)?,
+            _ => {}
+        }
+        if self.json {
+            return self.put(&format!("{{\"type\":\"event\",\"event\":{}}}\n", event.row()));
+        }
+        match shown {
+            Some(Shown::Text(text)) => self.put(&Lines(&text).to_string()),
+            Some(Shown::Message(message)) => self.message(&message),
+            Some(Shown::ToolCall(call)) => writeln!(self.err, "tool {}", visible::Line(&call.name)),
+            _ => Ok(()),
+        }
+    }
+
+    fn message(&mut self, message: &Message) -> io::Result<()> {
+        for line in snapshot::summary(message).into_iter().flatten() {
+            writeln!(self.err, "{}: {line}", visible::Line(&message.source().kind))?;
+        }
+        if message.source().is_user() && Some(message.id()) != self.said.prompt.as_deref() {
+            writeln!(self.err, "this was waiting: {}", visible::Line(&message.text()))?;
+        }
+        Ok(())
+    }
+
+    /// A new turn, or a new step of one: what comes next is not a part of what was said.
+    fn part(&mut self, turn: bool) -> io::Result<()> {
+        let open = !self.said.reply.is_empty() && !self.said.reply.ends_with('\n');
+        if open && !self.json {
+            self.put("\n")?;
+        }
+        if turn {
+            self.said.reply.clear();
+        } else if open {
+            self.said.reply.push('\n');
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(
+        &mut self,
+        outcome: &Outcome,
+        prompt: &str,
+        waits: bool,
+        waiting: usize,
+        resolves_mentions: bool,
+    ) -> anyhow::Result<Exit> {
+        let unsent = (waits || !self.said.told).then_some(prompt);
+        self.part(false)?;
+        let reply = std::mem::take(&mut self.said.reply);
+        if self.json {
+            self.result(outcome, reply.trim_end_matches('\n'), unsent)?;
+            return Ok(outcome.exit());
+        }
+        if let Some(sentence) = outcome.sentence() {
+            writeln!(self.err, "dsh-wasm: {sentence}")?;
+        }
+        self.give_back(unsent)?;
+        if unsent.is_none() && prompt.contains("dsh-session:") && !resolves_mentions {
+            writeln!(
+                self.err,
+                "No plugin resolves mentions here: yours went to the model as text."
+            )?;
+        }
+        if waiting > 0 {
+            writeln!(
+                self.err,
+                "{waiting} more wait in this session; its next turn takes them first."
+            )?;
+        }
+        Ok(outcome.exit())
+    }
+
+    /// It could not be done, so there is no turn to tell of.
+    pub(super) fn failed(&mut self, error: &anyhow::Error, prompt: &str) -> io::Result<()> {
+        let said = format!("{error:#}");
+        writeln!(self.err, "dsh-wasm: {}", Lines(&said))?;
+        let unsent = (!self.said.told).then_some(prompt);
+        if self.json {
+            let outcome = Outcome::failed(&said);
+            return self.result(&outcome, "", unsent);
+        }
+        self.give_back(unsent)
+    }
+
+    fn give_back(&mut self, unsent: Option<&str>) -> io::Result<()> {
+        let Some(prompt) = unsent else { return Ok(()) };
+        writeln!(self.err, "Nothing of it was sent. Your message:\n{}", Lines(prompt))
+    }
+
+    fn result(&mut self, outcome: &Outcome, reply: &str, prompt: Option<&str>) -> io::Result<()> {
+        let session = self.said.session.clone();
+        self.line(&Line::Result { session: session.as_ref(), outcome, reply, prompt })
+    }
+
+    fn line(&mut self, line: &Line<'_>) -> io::Result<()> {
+        let line = serde_json::to_string(line)?;
+        self.put(&format!("{line}\n"))
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(err) if err.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            written => written,
+        }
+    }
+}
+
+/// The lines of `--json` beside the events.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line<'a> {
+    Session {
+        session: &'a SessionId,
+        uri: String,
+        new: bool,
+    },
+    Result {
+        session: Option<&'a SessionId>,
+        #[serde(flatten)]
+        outcome: &'a Outcome,
+        reply: &'a str,
+        prompt: Option<&'a str>,
+    },
+}
