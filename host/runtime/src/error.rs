@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::health::Quarantine;
 use crate::limits::{Breach, Limit};
 use crate::state::State;
 
@@ -53,6 +54,9 @@ pub enum Cause {
     /// The guest broke the contract, and what it returned was refused.
     #[error("was refused: {0}")]
     Refused(Refusal),
+    /// It was not called, after faults in a row.
+    #[error("was not called: it {0}")]
+    Quarantined(Quarantine),
     /// The plugin has no such export.
     #[error("is not exported by it")]
     NotExported,
@@ -142,6 +146,23 @@ pub enum Refusal {
 }
 
 impl Cause {
+    /// Whether the guest did what no guest may: it died, ran into a limit or broke the contract.
+    ///
+    /// A failure of its own is none, and neither is that it could not be called.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Cause::Trap(_) | Cause::Refused(_) => true,
+            Cause::Limit(breach) => breach.limit != Limit::ConcurrentCalls,
+            Cause::Failed(_) | Cause::Quarantined(_) | Cause::NotExported => false,
+        }
+    }
+
+    /// Whether a link that ended so is passed over where the operator wants that.
+    pub(crate) fn can_be_skipped(&self) -> bool {
+        !matches!(self, Cause::Failed(_) | Cause::NotExported)
+    }
+
     /// What stopped the guest in `state`, from what the engine reports.
     pub(crate) fn of(err: &wasmtime::Error, state: &State) -> Cause {
         if let Some(breach) = err.downcast_ref::<Breach>() {
@@ -172,7 +193,7 @@ impl CallError {
         match &self.cause {
             Cause::Failed(failure) => failure.clone(),
             Cause::Limit(_) => Failure::new("limit", self.to_string()),
-            Cause::Trap(_) | Cause::Refused(_) | Cause::NotExported => {
+            Cause::Trap(_) | Cause::Refused(_) | Cause::Quarantined(_) | Cause::NotExported => {
                 Failure::new("trap", self.to_string())
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
+use crate::policy::FaultPolicy;
 use crate::scope::SessionScopes;
 
 /// Imports that have to be declared and granted. Every other import of the contract needs no grant: it reaches no
@@ -53,13 +54,15 @@ pub struct Grants {
     pub capabilities: Capabilities,
     /// The most that its manifest can ask for.
     pub limits: Limits,
+    /// What becomes of a turn when it faults.
+    pub on_fault: FaultPolicy,
 }
 
 impl Grants {
     /// Grants `capabilities` and caps every limit at its default.
     #[must_use]
     pub fn new(capabilities: Capabilities) -> Grants {
-        Grants { capabilities, limits: Limits::default() }
+        Grants { capabilities, ..Grants::default() }
     }
 }
 

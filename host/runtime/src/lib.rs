@@ -20,6 +20,7 @@
 //! - [`Decision`]: what became of a batch of [`Message`]s. Each message that enters is one of the batch, one of the
 //!   batch with texts edited, or new [`Context`] under a plugin's name; a plugin can make no other.
 //! - [`CallError`]: the plugin, its export, and the cause: its own failure, a trap, a limit, a broken contract.
+//!   [`OnFault`] is what a fault does to a turn; after three in a row a plugin is in [`Quarantine`].
 //!
 //! # A program
 //!
@@ -78,8 +79,8 @@
 //!
 //! # What this is not
 //!
-//! No session store, no agent loop, no model: those are the embedder's. No catalog that adds, replaces or
-//! quarantines plugins while it runs, and no WASI: a component that imports a part of it does not load.
+//! No session store, no agent loop, no model: those are the embedder's. No catalog that adds or
+//! replaces plugins while it runs, and no WASI: a component that imports a part of it does not load.
 //!
 //! # Features
 //!
@@ -100,6 +101,7 @@ mod capability;
 mod chain;
 mod error;
 mod grants;
+mod health;
 mod host;
 mod item;
 mod json;
@@ -112,6 +114,7 @@ mod manifest;
 mod mentions;
 mod message;
 mod plugin;
+mod policy;
 mod references;
 mod scope;
 mod scoped;
@@ -124,6 +127,7 @@ mod state;
 pub use chain::{Chain, PreStepCall, Rest};
 pub use error::{CallError, Cause, Failure, Refusal, Trap};
 pub use grants::{Capabilities, GRANTED_IMPORTS, Grants, RESERVED_KINDS};
+pub use health::{FAULTS_UNTIL_QUARANTINE, Quarantine};
 pub use host::{HostOptions, PluginHost};
 pub use limits::{Breach, Limit, Limits};
 pub use load_error::LoadError;
@@ -132,6 +136,7 @@ pub use manifest::{Manifest, ManifestError};
 pub use mentions::{Candidate, Target};
 pub use message::{Block, Context, Decision, Edit, Entered, Message, Rejection, Source};
 pub use plugin::Plugin;
+pub use policy::{FaultPolicy, Notice, OnFault};
 pub use references::{Parsed, Prepared, Reference, Snapshot};
 pub use scope::{Scope, SessionScopes};
 pub use seam::Seam;

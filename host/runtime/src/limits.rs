@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Limits of one call of one plugin. The default is what is in force where nobody says otherwise.
 ///
-/// A manifest may want more or less, the operator's grant caps it; every figure holds for a whole call of one
-/// export, counted anew for each link of a chain.
+/// A manifest may want more or less, the operator's grant caps it; every figure but the last holds for a whole call
+/// of one export, counted anew for each link of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -31,6 +31,9 @@ pub struct Limits {
     pub log_bytes: u64,
     /// Messages, steps and surfaces that the guest holds at one time.
     pub handles: u64,
+    /// Calls that run at one time. One more is refused and never waits; one inside another call of the same plugin
+    /// does not count.
+    pub concurrent_calls: u64,
 }
 
 impl Default for Limits {
@@ -45,6 +48,7 @@ impl Default for Limits {
             output_bytes: 8 << 20,
             log_bytes: 64 << 10,
             handles: 4096,
+            concurrent_calls: 64,
         }
     }
 }
@@ -62,6 +66,7 @@ impl Limits {
             output_bytes: self.output_bytes.min(cap.output_bytes),
             log_bytes: self.log_bytes.min(cap.log_bytes),
             handles: self.handles.min(cap.handles),
+            concurrent_calls: self.concurrent_calls.min(cap.concurrent_calls),
         }
     }
 }
@@ -84,6 +89,8 @@ pub enum Limit {
     Output,
     /// [`Limits::handles`].
     Handles,
+    /// [`Limits::concurrent_calls`].
+    ConcurrentCalls,
     /// [`HostOptions::stack_bytes`](crate::HostOptions::stack_bytes).
     Stack,
 }
@@ -100,6 +107,7 @@ impl Limit {
             Limit::HostCalls => Some("host-calls"),
             Limit::Output => Some("output-bytes"),
             Limit::Handles => Some("handles"),
+            Limit::ConcurrentCalls => Some("concurrent-calls"),
             Limit::Stack => None,
         }
     }
@@ -113,6 +121,7 @@ impl Limit {
             Limit::HostCalls => "calls of imports",
             Limit::Output => "bytes handed to the host",
             Limit::Handles => "live handles",
+            Limit::ConcurrentCalls => "calls at one time",
             Limit::Stack => "bytes of stack",
         }
     }

@@ -13,6 +13,7 @@ use crate::item::{Handle, check_users};
 use crate::json::object;
 use crate::message::Rejection;
 use crate::plugin::Plugin;
+use crate::policy::Notice;
 use crate::state::State;
 
 /// One link's place in a running chain, and what `next` did in it.
@@ -36,10 +37,6 @@ enum Next {
 impl Link {
     pub(crate) fn new(running: Arc<Running>, position: usize, received: Vec<Handle>) -> Link {
         Link { running, position, received, next: Next::NotCalled }
-    }
-
-    pub(crate) fn running(&self) -> &Running {
-        &self.running
     }
 
     /// A handle's worth of the step.
@@ -86,14 +83,6 @@ impl Link {
         }
     }
 
-    /// The failure that stands, if `next` failed.
-    pub(crate) fn first_failure(&self) -> Option<&CallError> {
-        match &self.next {
-            Next::Failed(first) => Some(first),
-            _ => None,
-        }
-    }
-
     /// Checks what the link decided, and says who rejected first.
     pub(crate) fn checked(&self, outcome: Outcome, may_rewrite: bool) -> Result<Outcome, Refusal> {
         match outcome {
@@ -124,11 +113,39 @@ impl Link {
     }
 }
 
-/// Calls `plugin` as a link, in a store of its own.
+/// Calls `plugin` as a link, and passes it over if it faults where the operator wants that.
 pub(crate) async fn call(plugin: &Plugin, link: Link) -> Result<Outcome, CallError> {
+    let (running, position, received) =
+        (link.running.clone(), link.position, link.received.clone());
+    // Every link further out waits for this one.
+    let outer = running.links.iter().take(position);
+    let (next, ended) = match plugin.admit(outer.into_iter().any(|outer| outer.is(plugin))) {
+        Ok(_running) => enter(plugin, link).await,
+        Err(cause) => (Next::NotCalled, Err(link.error(cause))),
+    };
+    let error = match ended {
+        Err(error) if plugin.skips_faults() && error.cause.can_be_skipped() => error,
+        ended => return ended,
+    };
+    let skipped = match next {
+        Next::NotCalled => None,
+        Next::Returned(outcome) => Some(outcome),
+        // Cut off in the middle, or failed further down: there is no decision to go on with.
+        Next::Called | Next::Failed(_) => return Err(error),
+    };
+    running.services.log.notice(Some(&running.call.session), &Notice::Skipped(error));
+    match skipped {
+        Some(outcome) => Ok(outcome),
+        None => running.rest(position + 1, received).await,
+    }
+}
+
+/// Runs a link in a store of its own. Gives what became of its `next` too.
+async fn enter(plugin: &Plugin, link: Link) -> (Next, Result<Outcome, CallError>) {
     let batch = link.received.clone();
-    let running = link.running();
-    let mut state = plugin.state(&running.services, Some(&running.call.session));
+    let running = link.running.clone();
+    let (services, session) = (&running.services, Some(running.call.session.as_str()));
+    let mut state = plugin.state(services, session);
     state.link = Some(link);
     let this = plugin.clone();
     let (called, mut store) = plugin
@@ -145,18 +162,27 @@ pub(crate) async fn call(plugin: &Plugin, link: Link) -> Result<Outcome, CallErr
         .await;
     let state = store.data_mut();
     let Some(link) = state.link.take() else {
-        return Err(plugin.error(HANDLE, Cause::NotExported));
+        return (Next::NotCalled, Err(plugin.error(HANDLE, Cause::NotExported)));
     };
-    if let Some(first) = link.first_failure() {
-        return Err(first.clone());
+    let decided = match called {
+        Ok(Some(Ok(outcome))) => Ok(outcome),
+        Ok(Some(Err(failure))) => Err(Cause::Failed(failure)),
+        Ok(None) => Err(Cause::NotExported),
+        Err(cause) => Err(cause),
+    };
+    let decided = match link.next {
+        // The first failure stands, whatever the link made of it.
+        Next::Failed(_) => decided,
+        _ => decided.and_then(|outcome| {
+            let checked = link.checked(outcome, state.capabilities.rewrite_user);
+            checked.map_err(Cause::Refused)
+        }),
+    };
+    let ended = plugin.ended(services, session, HANDLE, decided);
+    match link.next {
+        Next::Failed(first) => (Next::Failed(first.clone()), Err(first)),
+        next => (next, ended),
     }
-    let outcome = match called {
-        Ok(Some(Ok(outcome))) => link.checked(outcome, state.capabilities.rewrite_user),
-        Ok(Some(Err(failure))) => return Err(link.error(Cause::Failed(failure))),
-        Ok(None) => return Err(link.error(Cause::NotExported)),
-        Err(cause) => return Err(link.error(cause)),
-    };
-    outcome.map_err(|refusal| link.error(Cause::Refused(refusal)))
 }
 
 impl State {

@@ -37,6 +37,7 @@ pub(crate) async fn load(
         capabilities: Arc::new(manifest.declares.and(&grants.capabilities)),
         limits: Arc::new(manifest.limits.capped_by(&grants.limits)),
         settings: settings.into(),
+        on_fault: grants.on_fault,
     };
     let component = compile(&host, &manifest, wasm).await?;
     check_names(&manifest, &component, grants)?;
@@ -47,7 +48,8 @@ pub(crate) async fn load(
         return Err(no_seam(&manifest, &component));
     }
     try_once(&host, &manifest, &pre, &seams, &terms).await?;
-    Ok(Plugin::new(Loaded { manifest, host, pre, seams, terms }))
+    let health = Arc::default();
+    Ok(Plugin::new(Loaded { manifest, host, pre, seams, terms, health }))
 }
 
 /// Compiles on a blocking thread: it takes 20 ms for a small component, and seconds for a language's engine.

@@ -1,11 +1,20 @@
 //! Where plugins' log entries go.
 
+use crate::policy::Notice;
+
 /// Takes what plugins log. It is never model-visible.
 ///
 /// Called in the middle of a plugin's call and on its time, so it should hand the entry on and return.
 pub trait Log: Send + Sync {
     /// Takes one entry.
     fn write(&self, entry: &LogEntry<'_>);
+
+    /// Takes what a person should see: that a plugin was passed over, or is not called any more. Unless it is shown
+    /// better, an entry of level warn.
+    fn notice(&self, session: Option<&str>, notice: &Notice) {
+        let (plugin, text) = (notice.plugin(), &notice.to_string());
+        self.write(&LogEntry { plugin, session, level: Level::Warn, text });
+    }
 }
 
 /// One entry of a plugin's log. Its text is the plugin's own, control characters included.

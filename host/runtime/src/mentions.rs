@@ -44,11 +44,11 @@ impl Plugin {
         query: &str,
         limit: Option<u32>,
     ) -> Result<Vec<Candidate>, CallError> {
-        let state = self.state(services, Some(&target.session));
+        let session = target.session.clone();
         let target = wit::Target { session: target.session.clone(), cwd: target.cwd.clone() };
         let (this, query) = (self.clone(), query.to_owned());
-        let (called, _store) = self
-            .run(state, move |store, instance| {
+        let found = self
+            .call(services, Some(&session), CANDIDATES, move |store, instance| {
                 Box::pin(async move {
                     let Some(seam) = &this.seams().mentions else {
                         return Ok(Err(Cause::NotExported));
@@ -65,8 +65,7 @@ impl Plugin {
                     }
                 })
             })
-            .await;
-        let found = called.flatten().map_err(|cause| self.error(CANDIDATES, cause))?;
+            .await?;
         Ok(found.into_iter().map(Candidate::from).collect())
     }
 }

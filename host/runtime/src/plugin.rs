@@ -10,9 +10,11 @@ use crate::budget::{Meter, Metered};
 use crate::chain::BoxFuture;
 use crate::error::{CallError, Cause};
 use crate::grants::Capabilities;
+use crate::health::{Health, Quarantine, Running};
 use crate::host::Shared;
 use crate::limits::Limits;
 use crate::manifest::Manifest;
+use crate::policy::{FaultPolicy, Notice, OnFault};
 use crate::seam::{Seam, Seams};
 use crate::services::Services;
 use crate::session::Asker;
@@ -28,6 +30,7 @@ pub(crate) struct Loaded {
     pub(crate) pre: InstancePre<State>,
     pub(crate) seams: Arc<Seams>,
     pub(crate) terms: Terms,
+    pub(crate) health: Arc<Health>,
 }
 
 /// What a plugin may do, use up and is set to. Cheap to clone: every store has its own.
@@ -36,6 +39,7 @@ pub(crate) struct Terms {
     pub(crate) capabilities: Arc<Capabilities>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) settings: Arc<str>,
+    pub(crate) on_fault: FaultPolicy,
 }
 
 impl Plugin {
@@ -73,6 +77,70 @@ impl Plugin {
         self.0.seams.present().any(|present| present == seam)
     }
 
+    /// Why it is not called any more, after [`FAULTS_UNTIL_QUARANTINE`](crate::FAULTS_UNTIL_QUARANTINE) faults in a
+    /// row; none while it is.
+    #[must_use]
+    pub fn quarantine(&self) -> Option<Quarantine> {
+        self.0.health.quarantine()
+    }
+
+    /// Forgets its faults and calls it again.
+    pub fn release(&self) {
+        self.0.health.release();
+    }
+
+    /// Whether both are the same loaded plugin.
+    pub(crate) fn is(&self, other: &Plugin) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether its faults in a chain are passed over.
+    pub(crate) fn skips_faults(&self) -> bool {
+        self.0.terms.on_fault.pre_step == OnFault::Skip
+    }
+
+    /// Lets a call begin; `inside` another call of the same plugin it takes no place of its own.
+    pub(crate) fn admit(&self, inside: bool) -> Result<Option<Running>, Cause> {
+        self.0.health.admit(self.0.terms.limits.concurrent_calls, inside)
+    }
+
+    /// Remembers how a call ended, and says who ended it.
+    pub(crate) fn ended<R>(
+        &self,
+        services: &Services,
+        session: Option<&str>,
+        export: &'static str,
+        called: Result<R, Cause>,
+    ) -> Result<R, CallError> {
+        let ended = called.map_err(|cause| self.error(export, cause));
+        if let Some(quarantine) = self.0.health.ended(ended.as_ref().err()) {
+            let plugin = self.id().to_owned();
+            services.log.notice(session, &Notice::Quarantined { plugin, quarantine });
+        }
+        ended
+    }
+
+    /// Calls an export that stands in no chain.
+    pub(crate) async fn call<R, F>(
+        &self,
+        services: &Services,
+        session: Option<&str>,
+        export: &'static str,
+        work: F,
+    ) -> Result<R, CallError>
+    where
+        F: for<'a> FnOnce(
+                &'a mut Store<State>,
+                Instance,
+            ) -> BoxFuture<'a, wasmtime::Result<Result<R, Cause>>>
+            + Send,
+        R: Send,
+    {
+        let _running = self.admit(false).map_err(|cause| self.error(export, cause))?;
+        let (called, _store) = self.run(self.state(services, session), work).await;
+        self.ended(services, session, export, called.flatten())
+    }
+
     pub(crate) fn seams(&self) -> &Seams {
         &self.0.seams
     }
@@ -102,7 +170,7 @@ impl Plugin {
 impl Terms {
     /// The state of a call that nothing is lent to.
     pub(crate) fn state(&self, asker: Asker, stack_bytes: usize) -> State {
-        let Terms { capabilities, limits, settings } = self.clone();
+        let Terms { capabilities, limits, settings, on_fault: _ } = self.clone();
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
         State {

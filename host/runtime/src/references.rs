@@ -60,8 +60,8 @@ impl Plugin {
     /// The plugin's own failure, or whatever else ended the call.
     pub async fn parse(&self, services: &Services, text: &str) -> Result<Parsed, CallError> {
         let (this, text) = (self.clone(), text.to_owned());
-        let (called, _store) = self
-            .run(self.state(services, None), move |store, instance| {
+        let parsed = self
+            .call(services, None, PARSE, move |store, instance| {
                 Box::pin(async move {
                     let Some(seam) = &this.seams().references else {
                         return Ok(Err(Cause::NotExported));
@@ -79,9 +79,8 @@ impl Plugin {
                     }
                 })
             })
-            .await;
-        let wit::Parsed { text, references } =
-            called.flatten().map_err(|cause| self.error(PARSE, cause))?;
+            .await?;
+        let wit::Parsed { text, references } = parsed;
         Ok(Parsed { text, references: references.into_iter().map(Reference::from).collect() })
     }
 
@@ -96,20 +95,18 @@ impl Plugin {
         reference: &Reference,
     ) -> Result<String, CallError> {
         let (this, reference) = (self.clone(), wit::Reference::from(reference));
-        let (called, _store) = self
-            .run(self.state(services, None), move |store, instance| {
-                Box::pin(async move {
-                    let Some(seam) = &this.seams().references else {
-                        return Ok(Err(Cause::NotExported));
-                    };
-                    let guest = seam.load(&mut *store, &instance)?;
-                    let mention = guest.call_format(&mut *store, &reference).await?;
-                    store.data_mut().output(mention.len())?;
-                    Ok(Ok(mention))
-                })
+        self.call(services, None, FORMAT, move |store, instance| {
+            Box::pin(async move {
+                let Some(seam) = &this.seams().references else {
+                    return Ok(Err(Cause::NotExported));
+                };
+                let guest = seam.load(&mut *store, &instance)?;
+                let mention = guest.call_format(&mut *store, &reference).await?;
+                store.data_mut().output(mention.len())?;
+                Ok(Ok(mention))
             })
-            .await;
-        called.flatten().map_err(|cause| self.error(FORMAT, cause))
+        })
+        .await
     }
 
     /// Reads what `references` name and makes one snapshot of it, for the session `target`.
@@ -124,28 +121,26 @@ impl Plugin {
         content: &[Block],
         references: &[Reference],
     ) -> Result<Prepared, CallError> {
-        let state = self.state(services, Some(target));
+        let session = target;
         let (this, target) = (self.clone(), target.to_owned());
         let content: Vec<WitBlock> = content.iter().map(WitBlock::from).collect();
         let references: Vec<wit::Reference> = references.iter().map(wit::Reference::from).collect();
-        let (called, _store) = self
-            .run(state, move |store, instance| {
-                Box::pin(async move {
-                    let Some(seam) = &this.seams().references else {
-                        return Ok(Err(Cause::NotExported));
-                    };
-                    let guest = seam.load(&mut *store, &instance)?;
-                    let call = guest.call_prepare(&mut *store, &target, &content, &references);
-                    let prepared = call.await?;
-                    let state = store.data_mut();
-                    match prepared {
-                        Ok(prepared) => Ok(Ok(state.prepared(prepared)?)),
-                        Err(failure) => Ok(Err(Cause::Failed(state.failure(failure)?))),
-                    }
-                })
+        self.call(services, Some(session), PREPARE, move |store, instance| {
+            Box::pin(async move {
+                let Some(seam) = &this.seams().references else {
+                    return Ok(Err(Cause::NotExported));
+                };
+                let guest = seam.load(&mut *store, &instance)?;
+                let call = guest.call_prepare(&mut *store, &target, &content, &references);
+                let prepared = call.await?;
+                let state = store.data_mut();
+                match prepared {
+                    Ok(prepared) => Ok(Ok(state.prepared(prepared)?)),
+                    Err(failure) => Ok(Err(Cause::Failed(state.failure(failure)?))),
+                }
             })
-            .await;
-        called.flatten().map_err(|cause| self.error(PREPARE, cause))
+        })
+        .await
     }
 }
 
