@@ -13,6 +13,8 @@
 //!   [`LoadError`] that says what to do.
 //! - [`Plugin`]: loaded. Its calls are [`Plugin::candidates`], [`Plugin::parse`], [`Plugin::format`] and
 //!   [`Plugin::prepare`]; plugins that see steps are ordered in a [`Chain`], whose call is [`Chain::pre_step`].
+//! - [`Catalog`]: plugins that can be added, replaced, ordered and removed while others talk. A turn keeps the
+//!   [`Generation`] that it began with.
 //! - [`Services`]: what the embedder lends to a call. [`Sessions`] and [`Surface`] answer reads, [`Log`] takes
 //!   diagnostics.
 //! - [`Limits`]: what one call may use up. Every call runs in a store and an instance of its own, which are thrown
@@ -79,8 +81,8 @@
 //!
 //! # What this is not
 //!
-//! No session store, no agent loop, no model: those are the embedder's. No catalog that adds or
-//! replaces plugins while it runs, and no WASI: a component that imports a part of it does not load.
+//! No session store, no agent loop, no model: those are the embedder's. Nothing that
+//! watches a folder of plugins, and no WASI: a component that imports a part of it does not load.
 //!
 //! # Features
 //!
@@ -98,6 +100,7 @@
 mod bindings;
 mod budget;
 mod capability;
+mod catalog;
 mod chain;
 mod error;
 mod grants;
@@ -124,6 +127,7 @@ mod session;
 mod settings;
 mod state;
 
+pub use catalog::{Catalog, CatalogError, Generation, Package};
 pub use chain::{Chain, PreStepCall, Rest};
 pub use error::{CallError, Cause, Failure, Refusal, Trap};
 pub use grants::{Capabilities, GRANTED_IMPORTS, Grants, RESERVED_KINDS};

@@ -1,5 +1,6 @@
 //! One test for each program under `guests/examples`, which holds its sentence; and tests of the host itself.
 
+mod catalog;
 mod chain;
 mod death;
 mod decision;
