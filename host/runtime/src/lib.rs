@@ -7,8 +7,9 @@
 //!
 //! # The parts, in the order that a call meets them
 //!
-//! - [`Manifest`]: who a plugin is, and what it asks for. [`Grants`]: what the operator allows it; [`Scope`]: which
-//!   sessions it may read, enforced here, in front of the embedder's store.
+//! - [`Manifest`]: who a plugin is, and what it asks for; a component can carry it. [`Grants`]: what the operator
+//!   allows it, all plugins' in one [`OperatorFile`]; [`Scope`]: which sessions it may read, enforced here, in front
+//!   of the embedder's store.
 //! - [`PluginHost`] loads it: compiles, links, checks the types, instantiates it once. Whatever does not fit is a
 //!   [`LoadError`] that says what to do.
 //! - [`Plugin`]: loaded. Its calls are [`Plugin::candidates`], [`Plugin::parse`], [`Plugin::format`] and
@@ -102,6 +103,7 @@ mod budget;
 mod capability;
 mod catalog;
 mod chain;
+mod embedded;
 mod error;
 mod grants;
 mod health;
@@ -116,6 +118,7 @@ mod log;
 mod manifest;
 mod mentions;
 mod message;
+mod operator;
 mod plugin;
 mod policy;
 mod references;
@@ -129,6 +132,7 @@ mod state;
 
 pub use catalog::{Catalog, CatalogError, Generation, Package};
 pub use chain::{Chain, PreStepCall, Rest};
+pub use embedded::MANIFEST_SECTION;
 pub use error::{CallError, Cause, Failure, Refusal, Trap};
 pub use grants::{Capabilities, GRANTED_IMPORTS, Grants, RESERVED_KINDS};
 pub use health::{FAULTS_UNTIL_QUARANTINE, Quarantine};
@@ -139,6 +143,7 @@ pub use log::{Level, Log, LogEntry};
 pub use manifest::{Manifest, ManifestError};
 pub use mentions::{Candidate, Target};
 pub use message::{Block, Context, Decision, Edit, Entered, Message, Rejection, Source};
+pub use operator::{OperatorError, OperatorFile};
 pub use plugin::Plugin;
 pub use policy::{FaultPolicy, Notice, OnFault};
 pub use references::{Parsed, Prepared, Reference, Snapshot};
