@@ -11,10 +11,10 @@ use tokio::task::spawn_blocking;
 use crate::live::WeakLive;
 use crate::notes::{Note, NotesFold};
 use crate::store::StoreError;
-use crate::{Event, Fold, Header, Listing, Live, SessionId, Store, Surface, Title, newest_first};
+use crate::{Event, Fold, Header, Listing, Live, SessionId, Store, Surface, newest_first};
 
 /// How many logs are read side by side.
-const SIDE_BY_SIDE: usize = 4;
+pub(crate) const SIDE_BY_SIDE: usize = 4;
 
 /// The sessions of a store, those that are open included. Clones share it.
 ///
@@ -23,7 +23,7 @@ const SIDE_BY_SIDE: usize = 4;
 /// Everything here runs on the caller's tokio runtime, and panics outside of one.
 #[derive(Clone)]
 pub struct Sessions {
-    store: Arc<Store>,
+    pub(crate) store: Arc<Store>,
     live: Arc<Mutex<HashMap<SessionId, WeakLive>>>,
 }
 
@@ -159,18 +159,6 @@ impl Sessions {
         Ok(records)
     }
 
-    /// The latest title of each session, in the order asked. One unreadable log fails its own entry alone.
-    pub async fn titles(&self, ids: &[SessionId]) -> Vec<Result<Option<Title>, QueryError>> {
-        let from_live = |live: &Live| Ok(live.title());
-        let from_log = |store: &Store, id: &SessionId| Ok(store.read(id, &mut ())?.title);
-        let titles = self.each(ids, from_live, from_log).await;
-        let titles = titles
-            .into_iter()
-            .zip(ids)
-            .map(|(title, id)| title?.map_err(|why| QueryError::Title { id: id.clone(), why }));
-        titles.collect()
-    }
-
     /// One observation of each session, in the order asked. An id given twice is read once and answered twice.
     pub async fn surfaces(&self, ids: &[SessionId]) -> Vec<Result<Observation, QueryError>> {
         let from_live = |live: &Live| {
@@ -289,7 +277,7 @@ impl From<StoreError> for QueryError {
 }
 
 /// Runs what blocks on files where it holds up nobody.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     spawn_blocking(work).await.unwrap_or(Err(StoreError::GivenUp))

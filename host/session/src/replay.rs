@@ -148,6 +148,11 @@ impl Replay {
         self.title.title()
     }
 
+    /// The latest title as it was logged.
+    pub(crate) fn title_fold(&self) -> &TitleFold {
+        &self.title
+    }
+
     /// Whether a turn is open.
     pub fn turn_is_open(&self) -> bool {
         self.turn.is_open()

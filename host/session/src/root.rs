@@ -1,14 +1,19 @@
 //! The directories of a root: which logs lie in it, and where the one of a session does.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
+use crate::index::Index;
 use crate::log;
 use crate::order::newest_first;
 use crate::path::{encode_segment, log_path};
+use crate::stamp::Stamp;
 use crate::store::broken;
+use crate::title::TitleFold;
 use crate::{Encoding, Header, LogError, SessionId, StoreError, decode_segment};
 
 /// What a root holds.
@@ -34,17 +39,54 @@ pub struct Unreadable {
 /// A root's directory.
 pub(crate) struct Root {
     path: PathBuf,
+    index: Option<Index>,
+    /// How many logs were opened to be read.
+    opened: AtomicU64,
 }
 
 /// A log's place.
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
     pub(crate) encoding: Encoding,
+    /// What it was when it was found; none where nothing tells.
+    pub(crate) stamp: Option<Stamp>,
+    /// Whether a later change shows in the stamp.
+    pub(crate) settled: bool,
+}
+
+/// How many headers are read side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+/// So few are not worth a thread.
+const FEW: usize = 64;
+
+/// What is known of a session's title before its log is opened.
+pub(crate) enum KnownTitle {
+    /// It stands in the index.
+    Is(TitleFold),
+    /// It stands in this log alone.
+    In(Found),
+    /// There is none to be found.
+    Not(StoreError),
 }
 
 impl Root {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path }
+        Self { path, index: None, opened: AtomicU64::new(0) }
+    }
+
+    /// See [`Store::with_index`](crate::Store::with_index).
+    pub(crate) fn index(&mut self, path: PathBuf) {
+        self.index = Some(Index::new(self.path.clone(), path));
+    }
+
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a log is opened to be read.
+    pub(crate) fn count(&self) {
+        self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -55,6 +97,7 @@ impl Root {
     pub(crate) fn list(&self) -> Result<Listing, StoreError> {
         let mut unreadable = Vec::new();
         let mut logs: HashMap<SessionId, Vec<(PathBuf, Header)>> = HashMap::new();
+        let mut found = Vec::new();
         for project in self.projects()? {
             let (directories, files) = match entries(&project) {
                 Ok(entries) => entries,
@@ -68,15 +111,25 @@ impl Root {
                 unreadable.push(Unreadable { id: None, why: LogError::Flat(path.clone()), path });
             }
             for dir in directories {
-                let Some(found) = self.log_in(&dir) else { continue };
-                match found.and_then(|found| Ok((self.header(&found)?, found.path))) {
-                    Ok((header, path)) => {
-                        logs.entry(header.id.clone()).or_default().push((path, header));
-                    }
-                    Err(why) => {
+                match self.log_in(&dir) {
+                    None => {}
+                    Some(Ok(log)) => found.push(log),
+                    Some(Err(why)) => {
                         let id = segment_id(&dir);
                         unreadable.push(Unreadable { id, path: log_name(&dir), why });
                     }
+                }
+            }
+        }
+        let headers = self.headers(&found);
+        for (found, header) in found.into_iter().zip(headers) {
+            match header {
+                Ok(header) => {
+                    logs.entry(header.id.clone()).or_default().push((found.path, header));
+                }
+                Err(why) => {
+                    let id = found.path.parent().and_then(segment_id);
+                    unreadable.push(Unreadable { id, path: found.path, why });
                 }
             }
         }
@@ -101,8 +154,24 @@ impl Root {
         Ok(Listing { sessions, unreadable })
     }
 
+    /// The headers of all logs of the root, from the index where it knows them.
+    fn headers(&self, found: &[Found]) -> Vec<Result<Header, LogError>> {
+        let Some(index) = &self.index else { return side_by_side(found, |log| self.header(log)) };
+        index.refresh();
+        let read = |log: &Found| {
+            let header = self.header(log)?;
+            index.keep(log, &header, None);
+            Ok(header)
+        };
+        let headers = side_by_side(found, |log| index.header(log).map_or_else(|| read(log), Ok));
+        index.retain(found.iter().map(|log| log.path.as_path()));
+        index.save();
+        headers
+    }
+
     /// The header of a log that lies where it says.
     pub(crate) fn header(&self, found: &Found) -> Result<Header, LogError> {
+        self.count();
         let header = log::read_header(&found.path, found.encoding)?;
         self.check_place(&header, found)?;
         Ok(header)
@@ -119,12 +188,62 @@ impl Root {
     /// Where the log of `id` lies, whatever its working directory.
     pub(crate) fn find(&self, id: &SessionId) -> Result<Found, StoreError> {
         let segment = encode_segment(id).ok_or_else(|| StoreError::NotFound(id.clone()))?;
-        let mut found: Option<Found> = None;
+        let dirs = self.projects()?.into_iter().map(|project| project.join(&segment));
+        self.only(id, dirs.filter(|dir| fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir())))
+    }
+
+    /// What is known of the title of each session, by one walk through the root.
+    pub(crate) fn titles(&self, ids: &[SessionId]) -> Result<Vec<KnownTitle>, StoreError> {
+        let segments: Vec<Option<String>> = ids.iter().map(encode_segment).collect();
+        let wanted: HashSet<&str> = segments.iter().flatten().map(String::as_str).collect();
+        let mut dirs: HashMap<String, Vec<PathBuf>> = HashMap::new();
         for project in self.projects()? {
-            let dir = project.join(&segment);
-            if !fs::symlink_metadata(&dir).is_ok_and(|meta| meta.is_dir()) {
-                continue;
+            let (directories, _) = entries(&project).unwrap_or_default();
+            for dir in directories {
+                let name = dir.file_name().and_then(|name| name.to_str());
+                if let Some(name) = name.filter(|name| wanted.contains(name)) {
+                    dirs.entry(name.to_owned()).or_default().push(dir);
+                }
             }
+        }
+        if let Some(index) = &self.index {
+            index.refresh();
+        }
+        let titles = ids.iter().zip(segments).map(|(id, segment)| {
+            let dirs = segment.and_then(|segment| dirs.get(&segment)).into_iter().flatten();
+            match self.only(id, dirs.cloned()) {
+                Err(why) => KnownTitle::Not(why),
+                Ok(log) => match self.index.as_ref().and_then(|index| index.title(&log)) {
+                    Some(title) => KnownTitle::Is(title),
+                    None => KnownTitle::In(log),
+                },
+            }
+        });
+        Ok(titles.collect())
+    }
+
+    /// Keeps the title of a log that was read whole.
+    pub(crate) fn keep(&self, found: &Found, header: &Header, title: &TitleFold) {
+        if let Some(index) = &self.index {
+            index.keep(found, header, Some(title.clone()));
+        }
+    }
+
+    /// Writes down what was kept.
+    pub(crate) fn save(&self) {
+        if let Some(index) = &self.index {
+            index.save();
+        }
+    }
+
+    /// The one log of `id`, which lies in one of `dirs`.
+    fn only(
+        &self,
+        id: &SessionId,
+        dirs: impl Iterator<Item = PathBuf>,
+    ) -> Result<Found, StoreError> {
+        let mut found: Option<Found> = None;
+        for dir in dirs {
             let Some(log) = self.log_in(&dir) else { continue };
             let log = log.map_err(|why| broken(id, &log_name(&dir), why))?;
             if let Some(earlier) = found {
@@ -151,7 +270,11 @@ impl Root {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(why) => return Some(Err(LogError::Io { path, why })),
                 Ok(_) if found.is_some() => return Some(Err(LogError::Twice(path))),
-                Ok(_) => found = Some(Found { path, encoding }),
+                Ok(meta) => {
+                    let stamp = self.index.as_ref().and_then(|_| Stamp::of(&meta));
+                    let settled = stamp.is_some_and(|stamp| stamp.is_settled());
+                    found = Some(Found { path, encoding, stamp, settled });
+                }
             }
         }
         found.map(Ok)
@@ -164,6 +287,26 @@ impl Root {
             Err(why) => Err(StoreError::Root { path: self.path.clone(), why }),
         }
     }
+}
+
+/// What `work` makes of each, in their order.
+fn side_by_side<T: Sync, U: Send>(things: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let all = |things: &[T]| things.iter().map(&work).collect::<Vec<_>>();
+    let share = things.len().div_ceil(SIDE_BY_SIDE).max(FEW);
+    let (first, rest) = things.split_at(share.min(things.len()));
+    thread::scope(|scope| {
+        let rest: Vec<_> = rest
+            .chunks(share)
+            .map(|share| (share, thread::Builder::new().spawn_scoped(scope, || all(share))))
+            .collect();
+        let mut done = all(first);
+        for (share, thread) in rest {
+            // Where there is no thread to have, or it came to nothing, the work is done here.
+            let made = thread.ok().and_then(|thread| thread.join().ok());
+            done.extend(made.unwrap_or_else(|| all(share)));
+        }
+        done
+    })
 }
 
 /// The directories and the other entries of a directory, each sorted.

@@ -10,7 +10,7 @@ use crate::live::Live;
 use crate::log::{self, ReadLog};
 use crate::notes::NotesFold;
 use crate::replay::feed;
-use crate::root::{Found, Listing, Root};
+use crate::root::{Found, KnownTitle, Listing, Root};
 use crate::write::LogWriter;
 use crate::{
     Draft, Encoding, Event, EventError, Fold, Header, HeaderError, Json, LogError, Replay,
@@ -121,6 +121,23 @@ impl Store {
         Self { root: Root::new(root.into()), encoding, clock }
     }
 
+    /// Remembers in the file `index` what listings and titles ask of each log, so that they open only what is new or has
+    /// changed. [`index_beside`](crate::index_beside) says where it lies best.
+    ///
+    /// The file is only a cache, private to the root's owner: it may be missing, stale, damaged or not writable, several
+    /// processes may share it, and no answer differs by it. Where the system tells too little of a file to know a changed
+    /// one (anything but Unix), it is not used.
+    #[must_use]
+    pub fn with_index(mut self, index: impl Into<PathBuf>) -> Self {
+        self.root.index(index.into());
+        self
+    }
+
+    /// How often this store has opened a log to read it or its header; an index is there to keep it low.
+    pub fn logs_opened(&self) -> u64 {
+        self.root.opened()
+    }
+
     /// The root.
     pub fn root(&self) -> &Path {
         self.root.path()
@@ -167,18 +184,49 @@ impl Store {
     /// When there is no such session, or its log cannot be read. `fold` may have taken events by then.
     pub fn read(&self, id: &SessionId, fold: &mut dyn Fold) -> Result<ReadSession, StoreError> {
         let found = self.root.find(id)?;
-        let log = self.scan(id, &found, fold)?;
+        self.read_found(id, &found, fold).map(|(read, _)| read)
+    }
+
+    fn read_found(
+        &self,
+        id: &SessionId,
+        found: &Found,
+        fold: &mut dyn Fold,
+    ) -> Result<(ReadSession, Replay), StoreError> {
+        let log = self.scan(id, found, fold)?;
         let ReadLog { header, mut replay, torn, .. } = log;
         let committed = replay.next_seq();
         let closers = close(&mut replay, fold).map_err(|why| broken(id, &found.path, why))?;
-        Ok(ReadSession {
+        let read = ReadSession {
             header,
             surface: replay.surface(),
             title: replay.title(),
             committed,
             closers: closers.len() as u64,
             torn: torn.map(|torn| torn.keep),
-        })
+        };
+        Ok((read, replay))
+    }
+
+    /// What is known of titles before any log is opened.
+    pub(crate) fn known_titles(&self, ids: &[SessionId]) -> Result<Vec<KnownTitle>, StoreError> {
+        self.root.titles(ids)
+    }
+
+    /// Reads a title from its log, and keeps it for the index.
+    pub(crate) fn read_title(
+        &self,
+        id: &SessionId,
+        found: &Found,
+    ) -> Result<Result<Option<Title>, TitleError>, StoreError> {
+        let (read, replay) = self.read_found(id, found, &mut ())?;
+        self.root.keep(found, &read.header, replay.title_fold());
+        Ok(read.title)
+    }
+
+    /// Writes the index, where there is one and something was read.
+    pub(crate) fn save_index(&self) {
+        self.root.save();
     }
 
     /// A new session, which comes to be on disk with its first commit: header, seed and whatever was appended by
@@ -256,7 +304,9 @@ impl Store {
         found: &Found,
         fold: &mut dyn Fold,
     ) -> Result<ReadLog, StoreError> {
-        let log = log::read(&found.path, found.encoding, fold).map_err(|why| broken(id, &found.path, why))?;
+        self.root.count();
+        let log = log::read(&found.path, found.encoding, fold)
+            .map_err(|why| broken(id, &found.path, why))?;
         self.root.check_place(&log.header, found).map_err(|why| broken(id, &found.path, why))?;
         Ok(log)
     }

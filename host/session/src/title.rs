@@ -55,10 +55,21 @@ impl TitleFold {
         }
     }
 
+    /// Where, when and as what the latest title was logged.
+    pub(crate) fn latest(&self) -> Option<&(u64, i64, Json)> {
+        self.latest.as_ref()
+    }
+
     /// The latest title, whoever made it.
     pub(crate) fn title(&self) -> Result<Option<Title>, TitleError> {
         let Some((seq, time, data)) = &self.latest else { return Ok(None) };
         read(*seq, *time, data).map(Some).ok_or(TitleError(*seq))
+    }
+}
+
+impl From<Option<(u64, i64, Json)>> for TitleFold {
+    fn from(latest: Option<(u64, i64, Json)>) -> Self {
+        Self { latest }
     }
 }
 

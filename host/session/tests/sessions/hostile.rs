@@ -173,5 +173,6 @@ fn of_two_logs_of_one_session_neither_is_served() {
     assert_eq!(named, [("", false), ("both", true), ("twice", true), ("twice", true)]);
     assert!(matches!(unreadable(&scratch, "twice"), LogError::Twice(_)));
     assert!(matches!(unreadable(&scratch, "both"), LogError::Twice(_)));
-    assert!(matches!(scratch.store().create(header("twice"), None), Err(StoreError::Exists(_))));
+    let created = scratch.store().create(header("twice"), None);
+    assert!(matches!(created, Err(StoreError::Unreadable { why: LogError::Twice(_), .. })));
 }

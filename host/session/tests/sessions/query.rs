@@ -37,9 +37,13 @@ async fn titles_come_in_the_order_asked_and_fail_alone() {
     assert_eq!(found[0].unwrap(), "title of b");
     assert!(matches!(found[1], Err(QueryError::NotFound(_))));
     let why = found[2].unwrap_err().to_string();
+    let log = scratch.log("bad");
     assert_eq!(
         why,
-        "session \"bad\" cannot be read: line 2 at byte 110: event 0 is missing: the line holds no place"
+        format!(
+            "session \"bad\" cannot be read: {}: line 2 at byte 110: event 0 is missing: the line holds no place",
+            log.display()
+        )
     );
     assert_eq!(found[3].unwrap(), "title of a");
     assert!(matches!(found[4], Err(QueryError::Title { .. })));
