@@ -79,6 +79,8 @@ impl PluginHost {
         // What the guest may use, and as much as the host's own frames ever take on top of it.
         config.async_stack_size(options.stack_bytes.saturating_add(1 << 20));
         config.signals_based_traps(options.fault_signals);
+        // No toolchain for components needs it, and every check of an address costs more with it.
+        config.wasm_memory64(false);
         cache(&mut config, &options).map_err(broken)?;
         let concurrent = Engine::new(&config).map_err(broken)?;
         config.concurrency_support(false);

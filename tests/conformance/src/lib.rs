@@ -3,9 +3,13 @@
 //! Vectors of the plugin go through the shipped component and its exports, with
 //! sessions scripted behind the host's traits; vectors of single building
 //! blocks through a test program that exports them.
+//!
+//! And hostile plugins, run against the host: each is stopped by name, hurts
+//! nobody beside it, and has a twin that is allowed.
 
 pub mod blocks;
 pub mod family;
+pub mod hostile;
 pub mod replayed;
 pub mod report;
 pub mod scripted;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use dsh_conformance::family::Family;
-use dsh_conformance::report;
+use dsh_conformance::{hostile, report};
 
 /// Certifies plugins and hosts.
 #[derive(Parser)]
@@ -27,6 +27,8 @@ enum Command {
         #[arg(long = "family", value_name = "NAME", value_parser = family)]
         families: Vec<Family>,
     },
+    /// Runs hostile plugins, each with a twin that is allowed; succeeds where all end as they should.
+    Hostile,
 }
 
 fn family(name: &str) -> Result<Family, String> {
@@ -37,10 +39,14 @@ fn family(name: &str) -> Result<Family, String> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<ExitCode> {
-    let Command::Vectors { directory, families } = Arguments::parse().command;
-    let families = if families.is_empty() { Family::ALL.to_vec() } else { families };
     let mut out = io::stdout().lock();
-    let tally = report::run(&directory, &families, &mut out).await?;
+    let succeeded = match Arguments::parse().command {
+        Command::Vectors { directory, families } => {
+            let families = if families.is_empty() { Family::ALL.to_vec() } else { families };
+            report::run(&directory, &families, &mut out).await?.is_success()
+        }
+        Command::Hostile => hostile::run(&hostile::cases()?, &mut out).await?.failed == 0,
+    };
     out.flush()?;
-    Ok(if tally.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
