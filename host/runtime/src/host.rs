@@ -121,6 +121,9 @@ fn cache(config: &mut Config, options: &HostOptions) -> wasmtime::Result<()> {
     let Some(directory) = &options.cache_dir else { return Ok(()) };
     let mut cache = wasmtime::CacheConfig::new();
     cache.with_directory(directory);
+    // Entries that are read often would be compressed once more, at a level that takes over 100 MiB of memory and
+    // saves some KiB of disk. The test `swaps` would see it.
+    cache.with_optimized_compression_usage_counter_threshold(u64::MAX);
     config.cache(Some(wasmtime::Cache::new(cache)?));
     Ok(())
 }
