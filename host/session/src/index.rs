@@ -125,3 +125,30 @@ pub fn index_beside(root: &Path) -> Option<PathBuf> {
     name.push(".dsh-index");
     Some(root.with_file_name(name))
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::{Encoding, SessionId};
+
+    fn found(settled: bool) -> Found {
+        let stamp = Some(Stamp { parts: [1, 2, 3, 4, 5, 6] });
+        Found { path: "/root/p/s/session.jsonl".into(), encoding: Encoding::Raw, stamp, settled }
+    }
+
+    #[test]
+    fn what_may_yet_change_unseen_is_not_kept() {
+        let index = Index::new("/root".into(), "/root.dsh-index".into());
+        let header = Header::new(SessionId::new("s"), 1, None);
+        index.keep(&found(false), &header, None);
+        assert_eq!(index.header(&found(true)), None);
+        index.keep(&found(true), &header, Some(TitleFold::default()));
+        assert_eq!(index.header(&found(true)), Some(header.clone()));
+        // A listing that has read the same log does not know its title, and takes none away.
+        index.keep(&found(true), &header, None);
+        assert!(index.title(&found(true)).is_some());
+        let mut other = found(true);
+        other.stamp = Some(Stamp { parts: [1, 2, 3, 4, 5, 7] });
+        assert_eq!(index.header(&other), None);
+    }
+}

@@ -55,3 +55,35 @@ impl Stamp {
         false
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    use super::*;
+
+    fn changed(seconds_ago: i64) -> Stamp {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Stamp { parts: [1, 0, 0, now.as_secs().cast_signed() - seconds_ago, 999_999_999, 7] }
+    }
+
+    #[test]
+    fn a_file_is_settled_when_its_last_change_is_past() {
+        assert!(changed(3600).is_settled());
+        // Later in this second, or in an hour, as a clock tells that went back.
+        assert!(!changed(0).is_settled());
+        assert!(!changed(-3600).is_settled());
+    }
+
+    #[test]
+    fn only_a_file_has_a_stamp() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Stamp::of(&dir.path().metadata().unwrap()), None);
+        let file = dir.path().join("file");
+        std::fs::write(&file, "a").unwrap();
+        let stamp = Stamp::of(&file.metadata().unwrap()).unwrap();
+        assert_eq!(Stamp::of(&file.metadata().unwrap()), Some(stamp));
+        std::fs::write(&file, "ab").unwrap();
+        assert_ne!(Stamp::of(&file.metadata().unwrap()), Some(stamp));
+    }
+}
