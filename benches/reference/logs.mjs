@@ -16,7 +16,7 @@ export default async function () {
       await measure(`fold/${id}`, () => foldSurface(events))
     }
     for (const id of ['10k', '1m']) await measure(`open/${name}-${id}`, () => ctx.sessionQuery.readSurface(id), { seconds: 8 })
-    if (name === 'raw') await live(ctx)
+    if (name === 'raw') await live(await ctx.sessionPersistence.loadStored('10k'))
     await unmount(ctx)
   }
   for (const [name, compression] of ENCODINGS) await append(name, compression)
@@ -24,12 +24,13 @@ export default async function () {
 }
 
 /** The surface of a session that is open. */
-async function live(ctx) {
-  const { meta, events } = await ctx.sessionPersistence.loadStored('10k')
-  const session = ctx.sessions.prepare('10k', { seed: events, meta, seedSource: 'persistence' })
+async function live({ meta, events }) {
+  const ctx = await mount()
+  const session = ctx.sessions.prepare('10k', { seed: events, meta })
   ctx.sessions.enter(session)
   ctx.sessions.announce(session)
   await measure('open/live-10k', () => ctx.sessionQuery.readSurface('10k'))
+  await unmount(ctx)
 }
 
 /** A turn of the large log again and again, each time as one batch. */

@@ -1,4 +1,4 @@
-// The published packages over one root.
+// The published packages over one root, or over sessions in memory alone.
 import { Context } from '@deepseek-ai/cordis'
 import SessionStore from '@deepseek-ai/dsh-session'
 import Persistence from '@deepseek-ai/dsh-session-persistence-jsonl'
@@ -13,7 +13,7 @@ class Engine extends QueryEngine {
 export async function mount(root, compression) {
   const ctx = new Context()
   await ctx.plugin(SessionStore)
-  await ctx.plugin(Persistence, { root, compression })
+  if (root !== undefined) await ctx.plugin(Persistence, { root, compression })
   await ctx.plugin(Engine)
   return ctx
 }
