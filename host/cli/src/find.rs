@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn another_spelling_names_none() {
-        for payload in ["", "MQ", "IiJ", "ImFiYyI=", "IlxuMDA0MSI"] {
+        for payload in ["", "MQ", "IiJ", "ImFiYyI=", "Ilx1MDA0MSI"] {
             assert_eq!(decode(payload), None, "{payload}");
         }
     }

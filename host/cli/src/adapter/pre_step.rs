@@ -130,6 +130,7 @@ fn failure(err: CallError) -> Failure {
         Cause::Failed(failure) => (failure.code, failure.message, failure.details),
         Cause::Limit(_) => ("limit".to_owned(), said, None),
         Cause::Refused(_) => ("refused".to_owned(), said, None),
+        Cause::Quarantined { .. } => ("quarantined".to_owned(), said, None),
         _ => ("trap".to_owned(), said, None),
     };
     let details = details.and_then(|details| Json::parse(&details).ok());
