@@ -23,7 +23,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The inputs under `dir`, made if they are not there: about 250 MB, half a minute.
+    /// The inputs under `dir`, made if they are not there: about 220 MB.
     ///
     /// # Errors
     /// When they cannot be written.
