@@ -13,7 +13,9 @@ use tempfile::TempDir;
 
 /// A harness with the standard plugins on a root of its own.
 pub struct Rig {
-    root: TempDir,
+    /// What goes with the rig: the root, and the index beside it.
+    dir: TempDir,
+    root: PathBuf,
     /// What is tested.
     pub harness: Harness,
 }
@@ -32,8 +34,7 @@ impl Rig {
     /// # Panics
     /// If the harness cannot be opened, which fails the test.
     pub async fn with(options: Options) -> Self {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        Self::on(root, options).await
+        Self::on(tempfile::tempdir().expect("a temporary folder"), options).await
     }
 
     /// A copy of a root that the real client recorded; none where the corpora are not here.
@@ -45,22 +46,28 @@ impl Rig {
             Encoding::Zstd => "zstd",
             Encoding::Raw => "raw",
         };
-        let root = tempfile::tempdir().expect("a temporary folder");
-        copy(&corpora()?.join("fixtures/recorded").join(folder), root.path());
-        Some(Self::on(root, Options::standard()).await)
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        copy(&corpora()?.join("fixtures/recorded").join(folder), &dir.path().join("sessions"));
+        Some(Self::on(dir, Options::standard()).await)
     }
 
-    async fn on(root: TempDir, options: Options) -> Self {
+    async fn on(dir: TempDir, options: Options) -> Self {
+        let root = dir.path().join("sessions");
         // Compiled once for all tests; never in the folder of the person who runs them.
         let compiled = Some(std::env::temp_dir().join("dsh-wasm-tests"));
         let options = Options { compiled, ..options };
-        let harness = Harness::open(root.path(), options).await.expect("the plugins load");
-        Self { root, harness }
+        let harness = Harness::open(&root, options).await.expect("the plugins load");
+        Self { dir, root, harness }
     }
 
     /// The folder.
     pub fn root(&self) -> &Path {
-        self.root.path()
+        &self.root
+    }
+
+    /// A folder for other files, which is not the root.
+    pub fn beside(&self) -> &Path {
+        self.dir.path()
     }
 
     /// A new session in which these prompts were answered with `ok`.

@@ -47,7 +47,7 @@ pub(crate) async fn demo(args: &Demo, out: &mut dyn Write) -> anyhow::Result<Exi
     let place = Place::new(args.keep.as_deref())?;
     let options = Options { encoding: Some(args.encoding.into()), ..Options::standard() };
     let plugins = options.plugins.len();
-    let harness = Harness::open(place.path(), options).await?;
+    let harness = Harness::open(&place.root(), options).await?;
     let mut sessions = Vec::new();
     for sample in SAMPLES {
         sessions.push(talk(&harness, sample).await?);
@@ -185,10 +185,11 @@ impl Place {
         Ok(Self::Kept(std::path::absolute(keep)?))
     }
 
-    fn path(&self) -> &Path {
+    /// The root; one below the temporary folder, which the index beside it goes with.
+    fn root(&self) -> PathBuf {
         match self {
-            Self::Kept(path) => path,
-            Self::Gone(dir) => dir.path(),
+            Self::Kept(path) => path.clone(),
+            Self::Gone(dir) => dir.path().join("sessions"),
         }
     }
 

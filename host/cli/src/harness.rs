@@ -10,11 +10,12 @@ use dsh_plugin_host::{
     Chain, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
 };
 use dsh_session::{
-    Clock, Encoding, Header, Live, SessionId, Sessions, Store, StoreError, WriteError,
+    Clock, Encoding, Header, Live, SessionId, Sessions, Store, StoreError, WriteError, index_beside,
 };
 
 use crate::adapter::{Reader, Sandbox};
 use crate::home;
+use crate::warnings::Warnings;
 
 /// What every agent is told.
 const SYSTEM: &str = "You are a helpful assistant. Answer briefly and plainly.";
@@ -47,7 +48,7 @@ impl Options {
         Self {
             encoding: None,
             compiled: home::compiled(),
-            log: Arc::new(()),
+            log: Arc::new(Warnings),
             plugins: dsh_plugins::ALL.map(Composed::from).into(),
         }
     }
@@ -163,9 +164,13 @@ impl Harness {
     }
 }
 
-/// The sessions of a root, for reading alone.
+/// The sessions of a root, with the index beside it that makes lists quick.
 pub(crate) fn sessions(root: &Path, encoding: Encoding) -> Sessions {
-    Sessions::new(Store::new(root.to_owned(), encoding, clock()))
+    let store = Store::new(root.to_owned(), encoding, clock());
+    Sessions::new(match index_beside(root) {
+        Some(index) => store.with_index(index),
+        None => store,
+    })
 }
 
 /// How new logs are written: dsh refuses a root that holds both encodings.

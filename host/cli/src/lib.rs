@@ -18,6 +18,7 @@ mod run;
 mod show;
 mod snapshot;
 mod visible;
+mod warnings;
 
 use std::io::Write;
 

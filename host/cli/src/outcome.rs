@@ -82,7 +82,9 @@ impl Outcome {
                 let why = if message.is_empty() { "it gave no reason".into() } else { message };
                 format!("{by} let no step begin: {why}")
             }
-            ("error", Some(plugin)) if matches!(&*code, "trap" | "limit" | "refused" | "quarantined") => {
+            ("error", Some(plugin))
+                if matches!(&*code, "trap" | "limit" | "refused" | "quarantined") =>
+            {
                 format!("a plugin failed, and the message was not sent: {message} ({plugin})")
             }
             ("error", Some(plugin)) => format!("{plugin} refused this message: {message} [{code}]"),

@@ -14,7 +14,15 @@ const MAX_NAME: u64 = 200;
 /// The right to write a log, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for WriterLock {
+    /// Closing would not do: a process that is just being started holds a copy of every open file for a moment.
+    fn drop(&mut self) {
+        // What is not unlocked here is unlocked by closing it.
+        let _ = self.file.unlock();
+    }
 }
 
 /// Why there is no lock.
@@ -38,7 +46,7 @@ impl WriterLock {
             Ok(()) => {
                 // The name is only for whoever is refused: a lock without one still holds.
                 let _ = name(&mut file);
-                Ok(Self { _file: file })
+                Ok(Self { file })
             }
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
@@ -72,5 +80,15 @@ mod tests {
         assert_eq!(holder, format!("process {}", std::process::id()));
         drop(lock);
         WriterLock::take(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_copy_of_the_file_in_a_starting_process_holds_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = WriterLock::take(dir.path()).unwrap();
+        let copy = lock.file.try_clone().unwrap();
+        drop(lock);
+        WriterLock::take(dir.path()).unwrap();
+        drop(copy);
     }
 }

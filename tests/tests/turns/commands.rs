@@ -161,7 +161,7 @@ async fn a_session_that_is_being_written_is_left_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_answers_line_by_line() {
     let rig = Rig::empty().await;
-    let script = rig.root().join("replies.jsonl");
+    let script = rig.beside().join("replies.jsonl");
     std::fs::write(&script, "{\"text\":\"from the script\"}\n").unwrap();
     let model = format!("script:{}", script.display());
     let ran = dsh_wasm(rig.root(), &["run", "--model", &model, "hi"]).await;
@@ -258,7 +258,7 @@ async fn new_logs_are_written_as_those_that_are_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_waits_in_a_session_is_sent_first_and_never_lost() {
     let rig = Rig::empty().await;
-    let script = rig.root().join("replies.jsonl");
+    let script = rig.beside().join("replies.jsonl");
     let held = model(&[json!({ "text": "half", "hang": true })]);
     let agent = rig.harness.create(None, held).await.unwrap();
     let id = agent.live().header().id.to_string();
@@ -290,7 +290,7 @@ async fn what_waits_in_a_session_is_sent_first_and_never_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_that_cannot_be_sent_is_given_back() {
     let rig = Rig::empty().await;
-    let file = rig.root().join("file");
+    let file = rig.beside().join("file");
     std::fs::write(&file, "").unwrap();
     for args in [&["run", "precious"][..], &["run", "--json", "precious"]] {
         let ran = dsh_wasm(&file, args).await;
