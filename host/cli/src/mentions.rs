@@ -18,9 +18,9 @@ pub(crate) async fn mentions(args: &Mentions, out: &mut dyn Write) -> anyhow::Re
     let root = find::root(&args.common)?;
     let harness = Harness::open(&root, Options::standard()).await?;
     let id = find::session(harness.sessions(), &args.target).await?;
-    let header = harness.sessions().surface(&id).await?.header;
+    let header = harness.sessions().store().read_header(&id)?;
     let plugin = harness.mentions().context("no plugin completes mentions here")?;
-    let target = Target { session: id.escaped().to_owned(), cwd: header.cwd.clone() };
+    let target = Target { session: id.escaped().to_owned(), cwd: header.cwd };
     let query = args.query.as_deref().unwrap_or_default();
     let candidates = plugin.candidates(harness.services(), &target, query, None);
     let candidates = tokio::select! {
