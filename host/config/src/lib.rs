@@ -1,0 +1,1 @@
+//! Settings in layers, and which folders a person trusts.
