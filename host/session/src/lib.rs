@@ -35,6 +35,7 @@
 
 mod batch;
 mod chain;
+mod disk;
 mod envelope;
 mod equal;
 mod event;
@@ -58,6 +59,7 @@ mod order;
 mod packed;
 mod path;
 mod prefix;
+mod publish;
 mod query;
 mod repair;
 mod replay;

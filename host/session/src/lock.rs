@@ -1,8 +1,10 @@
 //! One writer for each log, across processes: a lock that dies with its holder.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
+
+use crate::disk::Disk;
 
 /// The lock's file, beside the log. Other readers of the directory ignore it, and it stays when the lock is released:
 /// what counts is the lock on it.
@@ -36,12 +38,8 @@ pub(crate) enum LockError {
 
 impl WriterLock {
     /// Takes the lock of the session in `dir`, at once or not at all.
-    pub(crate) fn take(dir: &Path) -> Result<Self, LockError> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(dir.join(FILE)).map_err(LockError::Io)?;
+    pub(crate) fn take(disk: &dyn Disk, dir: &Path) -> Result<Self, LockError> {
+        let mut file = disk.open_lock(&dir.join(FILE)).map_err(LockError::Io)?;
         match file.try_lock() {
             Ok(()) => {
                 // The name is only for whoever is refused: a lock without one still holds.
@@ -69,26 +67,27 @@ fn name(file: &mut File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Files;
 
     #[test]
     fn a_second_writer_is_refused_with_the_holders_name() {
         let dir = tempfile::tempdir().unwrap();
-        let lock = WriterLock::take(dir.path()).unwrap();
-        let Err(LockError::Held(holder)) = WriterLock::take(dir.path()) else {
+        let lock = WriterLock::take(&Files, dir.path()).unwrap();
+        let Err(LockError::Held(holder)) = WriterLock::take(&Files, dir.path()) else {
             panic!("two writers hold one lock")
         };
         assert_eq!(holder, format!("process {}", std::process::id()));
         drop(lock);
-        WriterLock::take(dir.path()).unwrap();
+        WriterLock::take(&Files, dir.path()).unwrap();
     }
 
     #[test]
     fn a_copy_of_the_file_in_a_starting_process_holds_no_lock() {
         let dir = tempfile::tempdir().unwrap();
-        let lock = WriterLock::take(dir.path()).unwrap();
+        let lock = WriterLock::take(&Files, dir.path()).unwrap();
         let copy = lock.file.try_clone().unwrap();
         drop(lock);
-        WriterLock::take(dir.path()).unwrap();
+        WriterLock::take(&Files, dir.path()).unwrap();
         drop(copy);
     }
 }

@@ -1,6 +1,6 @@
 //! The file of a log, read in either encoding without holding it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -72,8 +72,13 @@ impl LogFile {
         if !named.is_file() {
             return Err(LogError::NoFile(path.into()));
         }
-        let file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
+        let file = open_plain(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        // It may have become another thing since it was looked at.
+        if !meta.is_file() {
+            return Err(LogError::NoFile(path.into()));
+        }
+        let length = meta.len();
         let reader = BufReader::with_capacity(BUFFER, file);
         let body = match encoding {
             Encoding::Raw => Body::Raw(reader),
@@ -135,6 +140,18 @@ impl LogFile {
             }
         }
     }
+}
+
+/// Opens a file without following a link, and without waiting for whoever would write into a pipe.
+fn open_plain(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options.read(true).open(path)
 }
 
 /// Reads every whole frame; gives the torn one after them.

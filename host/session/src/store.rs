@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::disk::{Disk, Files};
 use crate::live::Live;
 use crate::log::{self, ReadLog};
 use crate::notes::NotesFold;
@@ -28,6 +29,7 @@ pub struct Store {
     root: Root,
     encoding: Encoding,
     clock: Clock,
+    disk: Arc<dyn Disk>,
 }
 
 /// A session that was read and is not open.
@@ -118,7 +120,7 @@ pub enum StoreError {
 impl Store {
     /// The sessions under `root`, which need not exist yet; new ones are written in `encoding`.
     pub fn new(root: impl Into<PathBuf>, encoding: Encoding, clock: Clock) -> Self {
-        Self { root: Root::new(root.into()), encoding, clock }
+        Self { root: Root::new(root.into()), encoding, clock, disk: Arc::new(Files) }
     }
 
     /// Remembers in the file `index` what listings and titles ask of each log, so that they open only what is new or has
@@ -130,6 +132,13 @@ impl Store {
     #[must_use]
     pub fn with_index(mut self, index: impl Into<PathBuf>) -> Self {
         self.root.index(index.into());
+        self
+    }
+
+    /// Writes through another disk than the system's.
+    #[cfg(test)]
+    pub(crate) fn with_disk(mut self, disk: Arc<dyn Disk>) -> Self {
+        self.disk = disk;
         self
     }
 
@@ -244,7 +253,8 @@ impl Store {
             Err(error) => return Err(error),
             Ok(_) => return Err(StoreError::Exists(header.id)),
         }
-        let writer = LogWriter::create(self.root.path(), &header, self.encoding)?;
+        let writer =
+            LogWriter::create(self.disk.clone(), self.root.path(), &header, self.encoding)?;
         let mut replay = Replay::new(header.id.clone());
         let mut notes = NotesFold::new(&header);
         let seeded = seed.is_some();
@@ -269,13 +279,14 @@ impl Store {
     pub fn open(&self, id: &SessionId, fold: &mut dyn Fold) -> Result<Live, StoreError> {
         let found = self.root.find(id)?;
         // What is read before the lock is taken may change before it is.
-        let lock = LogWriter::lock(&found.path)?;
+        let lock = LogWriter::lock(&*self.disk, &found.path)?;
         let header = self.root.header(&found).map_err(|why| broken(id, &found.path, why))?;
         let mut notes = NotesFold::new(&header);
         let mut both = (&mut *fold, &mut notes);
         let log = self.scan(id, &found, &mut both)?;
         let ReadLog { header, mut replay, length, torn } = log;
-        let mut writer = LogWriter::open(&found.path, found.encoding, length, lock)?;
+        let mut writer =
+            LogWriter::open(self.disk.clone(), &found.path, found.encoding, length, lock)?;
         let closers = close(&mut replay, &mut both).map_err(|why| broken(id, &found.path, why))?;
         let repair = Repair {
             cut: torn.as_ref().map_or(0, |torn| length - torn.keep),

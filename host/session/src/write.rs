@@ -1,16 +1,17 @@
 //! Batches into a log's file: the first one whole or not at all, each acknowledged when the disk has it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 
 use crate::batch::write_rows;
+use crate::disk::{Disk, write_all};
 use crate::lock::{LockError, WriterLock};
 use crate::log::Torn;
-use crate::{Encoding, Event, Header, frames, path};
+use crate::{Encoding, Event, Header, frames, path, publish};
 
 /// Why a batch was not written. The log is as it was before.
 #[derive(Debug, Error)]
@@ -49,13 +50,15 @@ pub enum WriteError {
 pub(crate) struct LogWriter {
     path: PathBuf,
     encoding: Encoding,
+    disk: Arc<dyn Disk>,
     state: State,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Nothing is on disk yet.
-    New { root: PathBuf, header: String },
+    /// Nothing is on disk yet, unless the disk refused even to take a first batch back: then the lock keeps everybody
+    /// from what was `left` until it is.
+    New { root: PathBuf, header: String, left: Option<WriterLock> },
     /// The file has these many bytes.
     Open { file: File, length: u64, clean: bool, _lock: WriterLock },
 }
@@ -63,6 +66,7 @@ enum State {
 impl LogWriter {
     /// A log that comes to be with its first batch.
     pub(crate) fn create(
+        disk: Arc<dyn Disk>,
         root: &Path,
         header: &Header,
         encoding: Encoding,
@@ -70,26 +74,27 @@ impl LogWriter {
         let path = path::log_path(root, header, encoding).ok_or(WriteError::NoPlace)?;
         let mut line = header.line();
         line.push('\n');
-        Ok(Self { path, encoding, state: State::New { root: root.into(), header: line } })
+        let state = State::New { root: root.into(), header: line, left: None };
+        Ok(Self { path, encoding, disk, state })
     }
 
     /// The lock of an existing log, before it is read for writing.
-    pub(crate) fn lock(path: &Path) -> Result<WriterLock, WriteError> {
+    pub(crate) fn lock(disk: &dyn Disk, path: &Path) -> Result<WriterLock, WriteError> {
         let dir = path.parent().unwrap_or(path);
-        WriterLock::take(dir).map_err(|error| refused(dir, error))
+        WriterLock::take(disk, dir).map_err(|error| refused(dir, error))
     }
 
     /// An existing log of `length` bytes.
     pub(crate) fn open(
+        disk: Arc<dyn Disk>,
         path: &Path,
         encoding: Encoding,
         length: u64,
         lock: WriterLock,
     ) -> Result<Self, WriteError> {
-        let file =
-            OpenOptions::new().append(true).open(path).map_err(|error| failed(path, error))?;
+        let file = disk.open(path).map_err(|error| failed(path, error))?;
         let state = State::Open { file, length, clean: true, _lock: lock };
-        Ok(Self { path: path.into(), encoding, state })
+        Ok(Self { path: path.into(), encoding, disk, state })
     }
 
     /// Cuts what a write did not finish, and writes again what could be read of it, with `closers` after it.
@@ -119,18 +124,19 @@ impl LogWriter {
     pub(crate) fn append(&mut self, events: &[Event]) -> Result<(), WriteError> {
         let mut rows = String::new();
         write_rows(events, &mut rows);
-        let batch = match self.encoding {
-            Encoding::Raw => rows.into_bytes(),
-            Encoding::Zstd => {
-                frames::encode(rows.as_bytes()).map_err(|error| failed(&self.path, error))?
-            }
-        };
+        let batch = self.encode(rows)?;
         match &self.state {
-            State::New { root, header } => {
-                let (root, header) = (root.clone(), header.clone());
-                self.publish(&root, header.as_bytes(), &batch)
-            }
+            State::New { .. } => self.publish(batch),
             State::Open { .. } => self.extend(&batch),
+        }
+    }
+
+    fn encode(&self, rows: String) -> Result<Vec<u8>, WriteError> {
+        match self.encoding {
+            Encoding::Raw => Ok(rows.into_bytes()),
+            Encoding::Zstd => {
+                frames::encode(rows.as_bytes()).map_err(|error| failed(&self.path, error))
+            }
         }
     }
 
@@ -140,8 +146,7 @@ impl LogWriter {
         let State::Open { file, length, clean, .. } = &mut self.state else {
             return Ok(());
         };
-        let written = file.write_all(batch).and_then(|()| file.sync_all());
-        match written {
+        match write_all(&*self.disk, file, batch).and_then(|()| self.disk.sync(file)) {
             Ok(()) => {
                 *length += batch.len() as u64;
                 Ok(())
@@ -159,7 +164,7 @@ impl LogWriter {
     fn cut(&mut self) -> Result<(), WriteError> {
         let State::Open { file, length, clean, .. } = &mut self.state else { return Ok(()) };
         if !*clean {
-            let cut = file.set_len(*length).and_then(|()| file.sync_all());
+            let cut = self.disk.cut(file, *length).and_then(|()| self.disk.sync(file));
             cut.map_err(|error| failed(&self.path, error))?;
             *clean = true;
         }
@@ -167,129 +172,81 @@ impl LogWriter {
     }
 
     /// Appending to a file that is not the one that was read would make a log that nobody can read.
-    fn check_unchanged(&self) -> Result<(), WriteError> {
-        let State::Open { file, length, .. } = &self.state else { return Ok(()) };
-        let named = fs::symlink_metadata(&self.path);
-        let opened = file.metadata().map_err(|error| failed(&self.path, error))?;
-        match named {
-            Ok(named) if same_file(&named, &opened) && opened.len() == *length => Ok(()),
-            Ok(_) => Err(WriteError::Changed(self.path.clone())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(WriteError::Changed(self.path.clone()))
-            }
-            Err(error) => Err(failed(&self.path, error)),
+    ///
+    /// A file of another number is the one that was read if it is as long and ends alike: mounts over a network may
+    /// number files anew at every look, and who copies a log back has put a new file there. From then on that one is
+    /// written.
+    fn check_unchanged(&mut self) -> Result<(), WriteError> {
+        let (disk, path) = (&*self.disk, &self.path);
+        let State::Open { file, length, .. } = &mut self.state else { return Ok(()) };
+        let gone = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => WriteError::Changed(path.clone()),
+            _ => failed(path, error),
+        };
+        let named = disk.named(path).map_err(gone)?;
+        let opened = disk.opened(file).map_err(|error| failed(path, error))?;
+        if named.length != *length {
+            return Err(WriteError::Changed(path.clone()));
         }
+        if named.file != opened.file {
+            let other = disk.open(path).map_err(gone)?;
+            let ends = tail(file, *length).and_then(|ours| Ok(ours == tail(&other, *length)?));
+            if !ends.map_err(|error| failed(path, error))? {
+                return Err(WriteError::Changed(path.clone()));
+            }
+            *file = other;
+        }
+        Ok(())
     }
 
-    /// Writes header and first batch aside, and gives them their name when they are on disk.
-    fn publish(&mut self, root: &Path, header: &[u8], batch: &[u8]) -> Result<(), WriteError> {
-        let dir = self.path.parent().unwrap_or(root).to_owned();
-        let project = dir.parent().unwrap_or(root);
-        for directory in [root, project, &dir] {
-            make_dir(directory)?;
-        }
-        let lock = WriterLock::take(&dir).map_err(|error| refused(&dir, error))?;
-        for encoding in [Encoding::Zstd, Encoding::Raw] {
-            let other = dir.join(encoding.file_name());
-            if fs::symlink_metadata(&other).is_ok() {
-                return Err(WriteError::Exists(other));
-            }
-        }
-        let header = match self.encoding {
-            Encoding::Raw => header.to_vec(),
-            Encoding::Zstd => frames::encode(header).map_err(|error| failed(&self.path, error))?,
+    /// The first batch, with the header before it.
+    fn publish(&mut self, batch: Vec<u8>) -> Result<(), WriteError> {
+        let State::New { root, header, left } = &mut self.state else { return Ok(()) };
+        let dir = publish::make_dirs(&*self.disk, root, &self.path)?;
+        let (header, left) = (header.clone(), left.take());
+        let lock = match left {
+            None => Self::lock(&*self.disk, &self.path)?,
+            Some(lock) => self.take_back(lock)?,
         };
-        let content = [header.as_slice(), batch].concat();
-        let (aside, file) = write_aside(&self.path, &content)?;
-        let named = name(&aside, &self.path);
-        let _ = fs::remove_file(&aside);
-        named?;
-        if let Err(error) = sync_dir(&dir) {
+        let content = [self.encode(header)?, batch].concat();
+        let file = publish::write_new(&*self.disk, &self.path, &content)?;
+        if let Err(error) = self.disk.sync_dir(&dir) {
             // Not acknowledged, so not to be found: the next commit makes it anew.
-            let _ = fs::remove_file(&self.path);
-            return Err(error);
+            let _ = self.take_back(lock);
+            return Err(failed(&dir, error));
         }
         let length = content.len() as u64;
         self.state = State::Open { file, length, clean: true, _lock: lock };
         Ok(())
     }
-}
 
-/// Gives a file its final name, which must be free.
-fn name(aside: &Path, path: &Path) -> Result<(), WriteError> {
-    match fs::hard_link(aside, path) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(WriteError::Exists(path.into()))
-        }
-        // Some file systems have no hard links. The lock keeps our own kind away between the look and the move.
-        Err(_) if fs::symlink_metadata(path).is_err() => {
-            fs::rename(aside, path).map_err(|error| failed(path, error))
-        }
-        Err(error) => Err(failed(path, error)),
-    }
-}
-
-/// Writes `content` into a new private file beside `path`, down to the disk.
-fn write_aside(path: &Path, content: &[u8]) -> Result<(PathBuf, File), WriteError> {
-    let random = RandomState::new().build_hasher().finish() >> 16;
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{random:012x}.tmp"));
-    let aside = PathBuf::from(name);
-    let mut options = OpenOptions::new();
-    options.append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&aside).map_err(|error| failed(&aside, error))?;
-    match file.write_all(content).and_then(|()| file.sync_all()) {
-        Ok(()) => Ok((aside, file)),
-        Err(error) => {
-            let _ = fs::remove_file(&aside);
-            Err(failed(&aside, error))
-        }
-    }
-}
-
-/// Makes a directory that only its owner can look into, and those above it, down to the disk. One that is there stays
-/// as it is; its name goes to the disk even so, as whoever made it may have died before.
-fn make_dir(dir: &Path) -> Result<(), WriteError> {
-    let missing = dir.ancestors().skip(1).take_while(|above| !above.exists());
-    let missing: Vec<&Path> = missing.filter(|above| !above.as_os_str().is_empty()).collect();
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    for dir in missing.into_iter().rev().chain([dir]) {
-        match builder.create(dir) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(failed(dir, error));
+    /// Takes away a first batch that was written and cannot be acknowledged; should that fail, its lock is kept and
+    /// the next batch tries again.
+    fn take_back(&mut self, lock: WriterLock) -> Result<WriterLock, WriteError> {
+        match self.disk.remove(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                if let State::New { left, .. } = &mut self.state {
+                    *left = Some(lock);
+                }
+                Err(failed(&self.path, error))
             }
-            _ => sync_dir(dir.parent().unwrap_or(dir))?,
+            _ => Ok(lock),
         }
     }
-    Ok(())
 }
 
-/// Brings the names in `dir` to the disk.
-fn sync_dir(dir: &Path) -> Result<(), WriteError> {
-    if cfg!(unix) {
-        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| failed(dir, error))?;
-    }
-    Ok(())
+/// The last bytes of a file that are compared.
+const TAIL: u64 = 1 << 16;
+
+/// The end of the first `length` bytes of a file.
+fn tail(mut file: &File, length: u64) -> io::Result<Vec<u8>> {
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    file.take(length.min(TAIL)).read_to_end(&mut tail)?;
+    Ok(tail)
 }
 
-#[cfg(unix)]
-fn same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    one.created().ok() == other.created().ok() && one.len() == other.len()
-}
-
-fn failed(path: &Path, why: io::Error) -> WriteError {
+pub(crate) fn failed(path: &Path, why: io::Error) -> WriteError {
     WriteError::Io { path: path.into(), why }
 }
 

@@ -176,3 +176,31 @@ fn of_two_logs_of_one_session_neither_is_served() {
     let created = scratch.store().create(header("twice"), None);
     assert!(matches!(created, Err(StoreError::Unreadable { why: LogError::Twice(_), .. })));
 }
+
+/// On a disk that takes `Abc` and `abc` for one name, the log of one is what is found under the other.
+#[test]
+fn an_id_that_differs_in_case_alone_neither_reads_nor_overwrites_the_other() {
+    for encoding in [Encoding::Raw, Encoding::Zstd] {
+        let scratch = Scratch::new(encoding);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let live = scratch.store().create(header("Abc"), None).unwrap();
+        live.append(prompt("m", "hello")).unwrap();
+        runtime.block_on(live.commit()).unwrap();
+        drop(live);
+        let upper = scratch.log("Abc");
+        let lower = scratch.log("abc");
+        let good = fs::read(&upper).unwrap();
+        fs::rename(upper.parent().unwrap(), lower.parent().unwrap()).unwrap();
+
+        let store = scratch.store();
+        let id = SessionId::new("abc");
+        let read = store.read(&id, &mut ()).unwrap_err().to_string();
+        assert!(read.contains("\"Abc\""), "{read}");
+        assert!(store.open(&id, &mut ()).is_err());
+        assert!(store.create(header("abc"), None).is_err());
+        let listing = store.list().unwrap();
+        assert!(listing.sessions.is_empty());
+        assert_eq!(listing.unreadable.len(), 1);
+        assert_eq!(fs::read(&lower).unwrap(), good);
+    }
+}

@@ -199,10 +199,16 @@ async fn a_log_that_somebody_else_changed_is_not_appended_to() {
         assert!(matches!(live.commit().await, Err(WriteError::Changed(_))));
         fs::remove_file(&log).unwrap();
         assert!(matches!(live.commit().await, Err(WriteError::Changed(_))));
-        fs::write(&log, &good).unwrap();
+        let mut other = good.clone();
+        *other.last_mut().unwrap() ^= 1;
+        fs::write(&log, &other).unwrap();
         assert!(matches!(live.commit().await, Err(WriteError::Changed(_))));
         assert_eq!(live.pending(), 1);
-        assert_eq!(fs::read(&log).unwrap(), good);
+        assert_eq!(fs::read(&log).unwrap(), other);
+
+        fs::write(&log, &good).unwrap();
+        live.commit().await.unwrap();
+        assert_eq!(scratch.store().read(&SessionId::new("a"), &mut ()).unwrap().committed, 2);
     }
 }
 
