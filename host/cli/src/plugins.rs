@@ -26,6 +26,8 @@ fn seams(plugin: &Guest) -> Vec<&'static str> {
         (Seam::PreStep, "pre-step"),
         (Seam::Mentions, "mentions"),
         (Seam::References, "references"),
+        (Seam::ToolGate, "tool-gate"),
+        (Seam::Commands, "commands"),
     ];
     all.into_iter().filter(|(seam, _)| plugin.has(*seam)).map(|(_, name)| name).collect()
 }
@@ -63,6 +65,9 @@ fn describe(out: &mut dyn Write, loaded: &Loaded) -> anyhow::Result<()> {
     can.extend(given.message_kinds.iter().map(|kind| format!("add messages of kind `{kind}`")));
     if given.rewrite_user {
         can.push("change the texts of your messages (marked wherever they show)".to_owned());
+    }
+    if given.append_system {
+        can.push("add to the system prompt of a session that it creates".to_owned());
     }
     let limits = plugin.limits();
     writeln!(out, "{} {}", manifest.id, manifest.version)?;

@@ -19,7 +19,8 @@ pub(crate) struct Meter(Mutex<Spent>);
 
 struct Spent {
     cpu_allowed: Duration,
-    wall_allowed: Duration,
+    /// None where the clock does not count.
+    wall_allowed: Option<Duration>,
     cpu: Duration,
     /// The thread's CPU time when the guest last went on; none while it does not run.
     ///
@@ -49,9 +50,18 @@ fn thread_cpu() -> Duration {
 
 impl Meter {
     pub(crate) fn new(limits: &Limits) -> Arc<Meter> {
+        Meter::allowing(limits, Some(Duration::from_millis(limits.wall_ms)))
+    }
+
+    /// For a call that may wait as long as it likes.
+    pub(crate) fn without_clock(limits: &Limits) -> Arc<Meter> {
+        Meter::allowing(limits, None)
+    }
+
+    fn allowing(limits: &Limits, wall_allowed: Option<Duration>) -> Arc<Meter> {
         Arc::new(Meter(Mutex::new(Spent {
             cpu_allowed: Duration::from_millis(limits.cpu_ms),
-            wall_allowed: Duration::from_millis(limits.wall_ms),
+            wall_allowed,
             cpu: Duration::ZERO,
             running_since: None,
             wall: Duration::ZERO,
@@ -113,10 +123,10 @@ impl Spent {
         Err(breach(Limit::Cpu, self.cpu, self.cpu_allowed))
     }
 
-    /// When the clock's budget ends, if it is running down.
-    fn deadline(&self) -> Option<Instant> {
-        let since = self.ticking_since?;
-        since.checked_add(self.wall_allowed.saturating_sub(self.wall))
+    /// When the clock's budget ends and how large it is, if it is running down.
+    fn deadline(&self) -> Option<(Instant, Duration)> {
+        let (since, allowed) = (self.ticking_since?, self.wall_allowed?);
+        Some((since.checked_add(allowed.saturating_sub(self.wall))?, allowed))
     }
 }
 
@@ -179,11 +189,11 @@ impl<T, F: Future<Output = wasmtime::Result<T>>> Future for Metered<F> {
         if polled.is_ready() {
             return polled;
         }
-        let Some(deadline) = spent.deadline() else {
+        let Some((deadline, allowed)) = spent.deadline() else {
             this.alarm = None;
             return Poll::Pending;
         };
-        let (wall, allowed) = (spent.wall, spent.wall_allowed);
+        let wall = spent.wall;
         drop(spent);
         let alarm = this.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
         if alarm.deadline() != deadline {

@@ -1,10 +1,13 @@
 //! One module per imported interface: what a guest can call, answered from the state of its store.
 
+pub(crate) mod agents;
 pub(crate) mod config;
+pub(crate) mod invocations;
 pub(crate) mod log;
 pub(crate) mod messages;
 pub(crate) mod pre_step;
 pub(crate) mod query;
+pub(crate) mod tools;
 
 use crate::bindings::session::types as wit;
 use crate::error::Failure;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::chain::Chain;
+use crate::gates::Gates;
 use crate::grants::Grants;
 use crate::host::PluginHost;
 use crate::load_error::LoadError;
@@ -32,12 +33,14 @@ pub struct Generation {
     number: u64,
     plugins: Vec<Plugin>,
     chain: Chain,
+    gates: Gates,
 }
 
 impl Generation {
     fn new(number: u64, plugins: Vec<Plugin>) -> Arc<Generation> {
         let chain = Chain::new(plugins.iter().cloned());
-        Arc::new(Generation { number, plugins, chain })
+        let gates = Gates::new(plugins.iter().cloned());
+        Arc::new(Generation { number, plugins, chain, gates })
     }
 
     /// How many generations of its catalog were before it.
@@ -56,6 +59,12 @@ impl Generation {
     #[must_use]
     pub fn chain(&self) -> &Chain {
         &self.chain
+    }
+
+    /// Those that every tool call passes.
+    #[must_use]
+    pub fn gates(&self) -> &Gates {
+        &self.gates
     }
 
     /// The plugin with this id.

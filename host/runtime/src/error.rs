@@ -125,6 +125,21 @@ pub enum Refusal {
         /// The surface's length.
         length: u32,
     },
+    /// A command opens a session whose agent it never held.
+    #[error("it opens the session \"{session}\", whose agent it has not held")]
+    NotHeld {
+        /// The session's id.
+        session: String,
+    },
+    /// A command sends what the person has not typed.
+    #[error("it sends as the person's own what they have not typed")]
+    NotTyped,
+    /// A command's name that cannot be typed.
+    #[error("{name:?} cannot be a command's name (letters, digits and hyphens can)")]
+    CommandName {
+        /// The name as given.
+        name: String,
+    },
     /// The facts of a snapshot are not ones that the plugin's context may carry.
     #[error("the snapshot's `facts`: {reason}")]
     Facts {

@@ -10,7 +10,7 @@ use crate::scope::SessionScopes;
 
 /// Imports that have to be declared and granted. Every other import of the contract needs no grant: it reaches no
 /// further than what the call brought with it.
-pub const GRANTED_IMPORTS: [&str; 1] = ["dsh:session/query"];
+pub const GRANTED_IMPORTS: [&str; 2] = ["dsh:session/query", "dsh:agent/agents"];
 
 /// Kinds of a message's source that no plugin may give its context: they speak for somebody else.
 pub const RESERVED_KINDS: [&str; 3] = ["user", "model", "tool"];
@@ -26,6 +26,8 @@ pub struct Capabilities {
     pub message_kinds: BTreeSet<String>,
     /// Whether it may change a user's text or leave a user message out.
     pub rewrite_user: bool,
+    /// Whether it may add to the system prompt of a session that it creates.
+    pub append_system: bool,
     /// How far `dsh:session/query` reaches. Without the import the scopes are nothing to it.
     pub sessions: SessionScopes,
 }
@@ -38,6 +40,7 @@ impl Capabilities {
             imports: &self.imports & &other.imports,
             message_kinds: &self.message_kinds & &other.message_kinds,
             rewrite_user: self.rewrite_user && other.rewrite_user,
+            append_system: self.append_system && other.append_system,
             sessions: self.sessions.and(other.sessions),
         }
     }

@@ -37,6 +37,24 @@ struct Record {
 /// One running call. Dropping it makes room for another.
 pub(crate) struct Running(Arc<Health>);
 
+/// The place of a call that waits for others of the same plugin, and takes none itself meanwhile.
+pub(crate) struct Left(Arc<Health>);
+
+impl Running {
+    /// Makes room while the call waits for what may call the plugin again.
+    pub(crate) fn leave(self) -> Left {
+        Left(self.0.clone())
+    }
+}
+
+impl Left {
+    /// Takes a place again, were there one too many: the call was let in long ago.
+    pub(crate) fn come_back(self) -> Running {
+        self.0.running.fetch_add(1, Ordering::AcqRel);
+        Running(self.0)
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);

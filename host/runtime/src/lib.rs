@@ -1,7 +1,7 @@
 //! Sandboxed plugins for agent loops, as WebAssembly components.
 //!
 //! A plugin is a component that stands in a seam of the loop: it sees each step before the model does, completes
-//! what follows an `@`, makes snapshots of other sessions. This crate loads plugins, gives each what it declares
+//! what follows an `@`, makes snapshots of other sessions, allows or denies tool calls, adds commands. This crate loads plugins, gives each what it declares
 //! *and* was granted, calls them within limits, and checks what they hand back. It knows no session store and no
 //! agent loop: both are the embedder's, seen through small traits.
 //!
@@ -13,11 +13,12 @@
 //! - [`PluginHost`] loads it: compiles, links, checks the types, instantiates it once. Whatever does not fit is a
 //!   [`LoadError`] that says what to do.
 //! - [`Plugin`]: loaded. Its calls are [`Plugin::candidates`], [`Plugin::parse`], [`Plugin::format`] and
-//!   [`Plugin::prepare`]; plugins that see steps are ordered in a [`Chain`], whose call is [`Chain::pre_step`].
+//!   [`Plugin::prepare`], [`Plugin::commands`] and [`Plugin::run_command`]; plugins that see steps are ordered in a
+//!   [`Chain`], whose call is [`Chain::pre_step`], and those that see tool calls in [`Gates`], with [`Gates::check`].
 //! - [`Catalog`]: plugins that can be added, replaced, ordered and removed while others talk. A turn keeps the
 //!   [`Generation`] that it began with.
-//! - [`Services`]: what the embedder lends to a call. [`Sessions`] and [`Surface`] answer reads, [`Log`] takes
-//!   diagnostics.
+//! - [`Services`]: what the embedder lends to a call. [`Sessions`] and [`Surface`] answer reads, [`Agents`],
+//!   [`LiveAgent`] and [`Seed`] do what commands ask for, [`Log`] takes diagnostics.
 //! - [`Limits`]: what one call may use up. Every call runs in a store and an instance of its own, which are thrown
 //!   away with it, so a call that ended badly has no effect on the next.
 //! - [`Decision`]: what became of a batch of [`Message`]s. Each message that enters is one of the batch, one of the
@@ -98,13 +99,16 @@
 //! page, the keys of `plugin.toml` and the versions of the contract that load. It does not cover the texts of
 //! errors, nor the bytes in the cache directory.
 
+mod agents;
 mod bindings;
 mod budget;
 mod capability;
 mod catalog;
 mod chain;
+mod commands;
 mod embedded;
 mod error;
+mod gates;
 mod grants;
 mod health;
 mod host;
@@ -129,11 +133,15 @@ mod services;
 mod session;
 mod settings;
 mod state;
+mod tool_gate;
 
+pub use agents::{Agents, Answer, Birth, Delivery, LiveAgent, Seed};
 pub use catalog::{Catalog, CatalogError, Generation, Package};
 pub use chain::{Chain, PreStepCall, Rest};
+pub use commands::{Command, Draft, Invocation, Opening, Outcome, Question};
 pub use embedded::MANIFEST_SECTION;
 pub use error::{CallError, Cause, Failure, Refusal, Trap};
+pub use gates::{Gates, Ruling};
 pub use grants::{Capabilities, GRANTED_IMPORTS, Grants, RESERVED_KINDS};
 pub use health::{FAULTS_UNTIL_QUARANTINE, Quarantine};
 pub use host::{HostOptions, PluginHost};
@@ -152,3 +160,4 @@ pub use seam::Seam;
 pub use services::Services;
 pub use session::{Asker, Header, Node, OwnNote, Role, Sessions, Surface, part};
 pub use settings::Settings;
+pub use tool_gate::{ToolCall, Verdict};

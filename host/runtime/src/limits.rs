@@ -21,7 +21,8 @@ pub struct Limits {
     /// Waiting, time inside imports that wait and a busy machine cost nothing. What the host does at once on the
     /// guest's behalf, such as copying a text to it, is the guest's own time.
     pub cpu_ms: u64,
-    /// Milliseconds on the clock, without those spent in the rest of a chain.
+    /// Milliseconds on the clock, without those spent in the rest of a chain. A command has as many as it likes: it
+    /// may wait for a model, and the person can cancel it.
     pub wall_ms: u64,
     /// Calls of imports.
     pub host_calls: u64,
@@ -29,10 +30,10 @@ pub struct Limits {
     pub output_bytes: u64,
     /// Bytes of log entries that are kept. What is more is dropped and said so; the call goes on.
     pub log_bytes: u64,
-    /// Messages, steps and surfaces that the guest holds at one time.
+    /// Messages, steps, surfaces, agents and whatever else is a handle, that the guest holds at one time.
     pub handles: u64,
     /// Calls that run at one time. One more is refused and never waits; one inside another call of the same plugin
-    /// does not count.
+    /// does not count, and neither does one that waits for a turn of an agent.
     pub concurrent_calls: u64,
 }
 

@@ -17,12 +17,14 @@ use crate::settings::Settings;
 use crate::state::State;
 
 /// Interfaces that every component can import.
-const FREE_IMPORTS: [&str; 5] = [
+const FREE_IMPORTS: [&str; 7] = [
     "dsh:plugin/config",
     "dsh:plugin/log",
     "dsh:session/types",
     "dsh:agent/messages",
     "dsh:agent/pre-step",
+    "dsh:agent/tools",
+    "dsh:agent/invocations",
 ];
 
 pub(crate) async fn load(
@@ -140,8 +142,13 @@ fn link(
         plugin::log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
         agent::messages::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
         agent::pre_step::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        agent::tools::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        agent::invocations::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
         if terms.capabilities.imports.contains("dsh:session/query") {
             session::query::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        }
+        if terms.capabilities.imports.contains("dsh:agent/agents") {
+            agent::agents::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
         }
         Ok(())
     };

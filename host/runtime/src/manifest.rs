@@ -15,6 +15,7 @@ use crate::limits::Limits;
 /// imports = ["dsh:session/query"]
 /// message-kinds = ["session-reference"]
 /// rewrite-user = true
+/// append-system = true
 /// # Each one of `none`, `self`, `lineage`, `same-cwd` and `all`.
 /// sessions = { titles = "all", texts = "lineage" }
 ///

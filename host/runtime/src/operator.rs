@@ -42,6 +42,7 @@ struct Entry {
     imports: Vec<(String, usize)>,
     message_kinds: Vec<(String, usize)>,
     rewrite_user: Option<(bool, usize)>,
+    append_system: Option<(bool, usize)>,
     titles: Option<(Scope, usize)>,
     texts: Option<(Scope, usize)>,
     limits: Limits,
@@ -118,6 +119,7 @@ struct GrantsText {
     imports: Vec<Spanned<String>>,
     message_kinds: Vec<Spanned<String>>,
     rewrite_user: Option<Spanned<bool>>,
+    append_system: Option<Spanned<bool>>,
     sessions: ScopesText,
 }
 
@@ -174,12 +176,13 @@ impl OperatorFile {
 impl Entry {
     fn of(text: &str, plugin: EntryText) -> Entry {
         let EntryText { id, grants, limits, on_fault, settings } = plugin;
-        let GrantsText { imports, message_kinds, rewrite_user, sessions } = grants;
+        let GrantsText { imports, message_kinds, rewrite_user, append_system, sessions } = grants;
         Entry {
             id: id.into_inner(),
             imports: imports.into_iter().map(|import| placed(text, import)).collect(),
             message_kinds: message_kinds.into_iter().map(|kind| placed(text, kind)).collect(),
             rewrite_user: rewrite_user.map(|rewrite| placed(text, rewrite)),
+            append_system: append_system.map(|append| placed(text, append)),
             titles: sessions.titles.map(|scope| placed(text, scope)),
             texts: sessions.texts.map(|scope| placed(text, scope)),
             limits,
@@ -212,13 +215,16 @@ impl Entry {
         let kinds = kinds.map(|(name, line)| (*line, format!("the message kind {name:?}")));
         let rewrite = self.rewrite_user.filter(|(granted, _)| *granted && !declared.rewrite_user);
         let rewrite = rewrite.map(|(_, line)| (line, "`rewrite-user`".to_owned()));
+        let append = self.append_system.filter(|(granted, _)| *granted && !declared.append_system);
+        let append = append.map(|(_, line)| (line, "`append-system`".to_owned()));
         let wider = |what: &'static str, granted: Option<(Scope, usize)>, declared: Scope| {
             let wider = granted.filter(|(granted, _)| granted.and(declared) != *granted);
             wider.map(|(scope, line)| (line, format!("the scope `{scope}` for {what}")))
         };
         let titles = wider("titles", self.titles, declared.sessions.titles);
         let texts = wider("texts", self.texts, declared.sessions.texts);
-        let mut undeclared = imports.chain(kinds).chain(rewrite).chain(titles).chain(texts);
+        let mut undeclared =
+            imports.chain(kinds).chain(rewrite).chain(append).chain(titles).chain(texts);
         match undeclared.next() {
             Some((line, what)) => {
                 Err(OperatorError::Undeclared { line, plugin: self.id.clone(), what })
@@ -236,6 +242,7 @@ impl Entry {
                 imports: self.imports.iter().map(|(name, _)| name.clone()).collect(),
                 message_kinds: self.message_kinds.iter().map(|(name, _)| name.clone()).collect(),
                 rewrite_user: self.rewrite_user.is_some_and(|(granted, _)| granted),
+                append_system: self.append_system.is_some_and(|(granted, _)| granted),
                 sessions: SessionScopes { titles, texts },
             },
             limits: self.limits.clone(),

@@ -1,5 +1,6 @@
 //! A loaded plugin, and how one call of it runs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -99,6 +100,11 @@ impl Plugin {
         self.0.terms.on_fault.pre_step == OnFault::Skip
     }
 
+    /// Whether its faults as a gate are passed over.
+    pub(crate) fn skips_faulty_gate(&self) -> bool {
+        self.0.terms.on_fault.tool_gate == OnFault::Skip
+    }
+
     /// Lets a call begin; `inside` another call of the same plugin it takes no place of its own.
     pub(crate) fn admit(&self, inside: bool) -> Result<Option<Running>, Cause> {
         self.0.health.admit(self.0.terms.limits.concurrent_calls, inside)
@@ -136,9 +142,28 @@ impl Plugin {
             + Send,
         R: Send,
     {
-        let _running = self.admit(false).map_err(|cause| self.error(export, cause))?;
-        let (called, _store) = self.run(self.state(services, session), work).await;
-        self.ended(services, session, export, called.flatten())
+        self.call_with(self.state(services, session), services, export, work).await
+    }
+
+    /// As [`Plugin::call`], in a state that was made for it.
+    pub(crate) async fn call_with<R, F>(
+        &self,
+        mut state: State,
+        services: &Services,
+        export: &'static str,
+        work: F,
+    ) -> Result<R, CallError>
+    where
+        F: for<'a> FnOnce(
+                &'a mut Store<State>,
+                Instance,
+            ) -> BoxFuture<'a, wasmtime::Result<Result<R, Cause>>>
+            + Send,
+        R: Send,
+    {
+        state.place = self.admit(false).map_err(|cause| self.error(export, cause))?;
+        let (called, store) = self.run(state, work).await;
+        self.ended(services, store.data().asker.session.as_deref(), export, called.flatten())
     }
 
     pub(crate) fn seams(&self) -> &Seams {
@@ -183,6 +208,9 @@ impl Terms {
             limits,
             table,
             link: None,
+            acts: false,
+            held: BTreeSet::new(),
+            place: None,
             last_words: None,
             used: Used::default(),
         }

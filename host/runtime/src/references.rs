@@ -152,8 +152,9 @@ impl State {
         };
         let inner = self.blocks(inner)?;
         self.output(facts.len())?;
-        let facts =
-            self.stamped(&facts).map_err(|fault| Refusal::Facts { reason: fault.to_string() })?;
+        let facts = self
+            .stamped(&facts, None)
+            .map_err(|fault| Refusal::Facts { reason: fault.to_string() })?;
         Ok(Prepared { content, snapshot: Some(Snapshot { content: inner, facts: facts.into() }) })
     }
 

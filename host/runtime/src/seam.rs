@@ -3,15 +3,20 @@
 use wasmtime::AsContextMut;
 use wasmtime::component::{Component, Instance, InstancePre};
 
-use crate::bindings::exports::{mentions, pre_step, references};
+use crate::bindings::exports::{commands, mentions, pre_step, references, tool_gate};
 use crate::state::State;
 
 /// The version of the contract that this host speaks.
 pub(crate) const VERSION: &str = "0.1.0";
 
 /// Every seam's interface, without version.
-pub(crate) const NAMES: [&str; 3] =
-    ["dsh:agent/pre-step", "dsh:agent/mentions", "dsh:agent/references"];
+pub(crate) const NAMES: [&str; 5] = [PRE_STEP, MENTIONS, REFERENCES, TOOL_GATE, COMMANDS];
+
+const PRE_STEP: &str = "dsh:agent/pre-step";
+const MENTIONS: &str = "dsh:agent/mentions";
+const REFERENCES: &str = "dsh:agent/references";
+const TOOL_GATE: &str = "dsh:agent/tool-gate";
+const COMMANDS: &str = "dsh:agent/commands";
 
 /// A seam of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +28,10 @@ pub enum Seam {
     Mentions,
     /// `dsh:agent/references`: references as values.
     References,
+    /// `dsh:agent/tool-gate`: allows or denies each tool call.
+    ToolGate,
+    /// `dsh:agent/commands`: what a person can run.
+    Commands,
 }
 
 /// Where a component has the seams that it has.
@@ -30,13 +39,17 @@ pub(crate) struct Seams {
     pub(crate) pre_step: Option<pre_step::GuestIndices>,
     pub(crate) mentions: Option<mentions::GuestIndices>,
     pub(crate) references: Option<references::GuestIndices>,
+    pub(crate) tool_gate: Option<tool_gate::GuestIndices>,
+    pub(crate) commands: Option<commands::GuestIndices>,
 }
 
 /// The functions of a seam, for errors: the engine does not say which of them does not fit.
 fn functions(interface: &str) -> &'static str {
     match interface {
-        "dsh:agent/pre-step" => "`handle`",
-        "dsh:agent/mentions" => "`candidates`",
+        PRE_STEP => "`handle`",
+        MENTIONS => "`candidates`",
+        TOOL_GATE => "`check`",
+        COMMANDS => "`available` or `run`",
         _ => "`parse`, `format` or `prepare`",
     }
 }
@@ -52,24 +65,28 @@ fn misfit(interface: &'static str) -> impl Fn(wasmtime::Error) -> Misfit {
     move |err| Misfit { interface, reason: format!("{}: {err:#}", functions(interface)) }
 }
 
+/// Where `interface` is in a component; none where it is not.
+fn find<T>(
+    pre: &InstancePre<State>,
+    interface: &'static str,
+    indices: fn(&InstancePre<State>) -> wasmtime::Result<T>,
+) -> Result<Option<T>, Misfit> {
+    let name = format!("{interface}@{VERSION}");
+    match pre.component().get_export_index(None, name.as_str()) {
+        Some(_) => indices(pre).map(Some).map_err(misfit(interface)),
+        None => Ok(None),
+    }
+}
+
 impl Seams {
     /// Finds the seams by name.
     pub(crate) fn find(pre: &InstancePre<State>) -> Result<Seams, Misfit> {
-        let component = pre.component();
-        let has = |name: &str| {
-            component.get_export_index(None, format!("{name}@{VERSION}").as_str()).is_some()
-        };
-        let [at_pre_step, at_mentions, at_references] = NAMES;
         Ok(Seams {
-            pre_step: has(at_pre_step)
-                .then(|| pre_step::GuestIndices::new(pre).map_err(misfit(at_pre_step)))
-                .transpose()?,
-            mentions: has(at_mentions)
-                .then(|| mentions::GuestIndices::new(pre).map_err(misfit(at_mentions)))
-                .transpose()?,
-            references: has(at_references)
-                .then(|| references::GuestIndices::new(pre).map_err(misfit(at_references)))
-                .transpose()?,
+            pre_step: find(pre, PRE_STEP, pre_step::GuestIndices::new)?,
+            mentions: find(pre, MENTIONS, mentions::GuestIndices::new)?,
+            references: find(pre, REFERENCES, references::GuestIndices::new)?,
+            tool_gate: find(pre, TOOL_GATE, tool_gate::GuestIndices::new)?,
+            commands: find(pre, COMMANDS, commands::GuestIndices::new)?,
         })
     }
 
@@ -79,25 +96,34 @@ impl Seams {
         mut store: impl AsContextMut,
         instance: &Instance,
     ) -> Result<(), Misfit> {
-        let [at_pre_step, at_mentions, at_references] = NAMES;
         if let Some(seam) = &self.pre_step {
-            seam.load(&mut store, instance).map_err(misfit(at_pre_step))?;
+            seam.load(&mut store, instance).map_err(misfit(PRE_STEP))?;
         }
         if let Some(seam) = &self.mentions {
-            seam.load(&mut store, instance).map_err(misfit(at_mentions))?;
+            seam.load(&mut store, instance).map_err(misfit(MENTIONS))?;
         }
         if let Some(seam) = &self.references {
-            seam.load(&mut store, instance).map_err(misfit(at_references))?;
+            seam.load(&mut store, instance).map_err(misfit(REFERENCES))?;
+        }
+        if let Some(seam) = &self.tool_gate {
+            seam.load(&mut store, instance).map_err(misfit(TOOL_GATE))?;
+        }
+        if let Some(seam) = &self.commands {
+            seam.load(&mut store, instance).map_err(misfit(COMMANDS))?;
         }
         Ok(())
     }
 
     /// The seams that are there.
     pub(crate) fn present(&self) -> impl Iterator<Item = Seam> {
-        let pre_step = self.pre_step.is_some().then_some(Seam::PreStep);
-        let mentions = self.mentions.is_some().then_some(Seam::Mentions);
-        let references = self.references.is_some().then_some(Seam::References);
-        [pre_step, mentions, references].into_iter().flatten()
+        let seams = [
+            self.pre_step.is_some().then_some(Seam::PreStep),
+            self.mentions.is_some().then_some(Seam::Mentions),
+            self.references.is_some().then_some(Seam::References),
+            self.tool_gate.is_some().then_some(Seam::ToolGate),
+            self.commands.is_some().then_some(Seam::Commands),
+        ];
+        seams.into_iter().flatten()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What one store holds: everything about one call of one plugin.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wasmtime::ResourceLimiter;
@@ -7,6 +8,7 @@ use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
 use crate::budget::Meter;
 use crate::grants::Capabilities;
+use crate::health::Running;
 use crate::limits::{Breach, Limit, Limits};
 use crate::link::Link;
 use crate::services::Services;
@@ -27,6 +29,13 @@ pub(crate) struct State {
     pub(crate) table: ResourceTable,
     /// The place in a chain; none in calls of other seams.
     pub(crate) link: Option<Link>,
+    /// Whether the call may act on agents: a command's may.
+    pub(crate) acts: bool,
+    /// Sessions whose agents the guest has held in this call.
+    pub(crate) held: BTreeSet<String>,
+    /// The call's place among those of its plugin; none while it waits for a turn, and in a chain, where the link
+    /// keeps it.
+    pub(crate) place: Option<Running>,
     /// The last log entry of level error.
     pub(crate) last_words: Option<String>,
     pub(crate) used: Used,

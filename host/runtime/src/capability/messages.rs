@@ -67,8 +67,8 @@ impl wit::HostMessage for State {
         facts: String,
     ) -> wasmtime::Result<Result<Resource<Handle>, WitFailure>> {
         self.host_call(content.iter().map(block_bytes).sum::<usize>() + facts.len())?;
-        match self.new_context(content, &facts) {
-            Ok(item) => Ok(Ok(self.push(item)?)),
+        match self.own_context(content, &facts, None) {
+            Ok(context) => Ok(Ok(self.push(Item::of_context(context))?)),
             Err(failure) => Ok(Err(failure.into())),
         }
     }
@@ -136,7 +136,13 @@ impl State {
             .ok_or_else(|| Failure::new("no-such-block", "an edit's index is no text block's"))
     }
 
-    fn new_context(&self, content: Vec<WitBlock>, facts: &str) -> Result<Handle, Failure> {
+    /// A context message of this plugin, stamped; `key` goes into its facts.
+    pub(crate) fn own_context(
+        &self,
+        content: Vec<WitBlock>,
+        facts: &str,
+        key: Option<&str>,
+    ) -> Result<Context, Failure> {
         let invalid = |what: &str, reason: String| {
             Failure::new(
                 "invalid-json",
@@ -151,18 +157,18 @@ impl State {
             },
         };
         let content = content.into_iter().map(block).collect::<Result<_, _>>()?;
-        let facts = self.stamped(facts).map_err(|fault| match fault {
+        let facts = self.stamped(facts, key).map_err(|fault| match fault {
             Fault::Json(reason) => invalid("`facts`", reason),
             Fault::Kind(message) => Failure::new("not-granted", message),
         })?;
         let services = self.services.as_ref();
         let id = services.map(|lent| (lent.new_message_id)()).unwrap_or_default();
         let plugin = self.asker.plugin.clone();
-        Ok(Item::of_context(Context { id, plugin, content, facts: facts.into() }))
+        Ok(Context { id, plugin, content, facts: facts.into() })
     }
 
     /// The source of a context message of this plugin: never anybody else's.
-    pub(crate) fn stamped(&self, facts: &str) -> Result<String, Fault> {
+    pub(crate) fn stamped(&self, facts: &str, key: Option<&str>) -> Result<String, Fault> {
         let mut facts = Object::parse(facts).map_err(Fault::Json)?;
         let Some(kind) = facts.string("kind") else {
             return Err(Fault::Json("it has no `kind`, or one that is no string".to_owned()));
@@ -176,6 +182,9 @@ impl State {
             return Err(Fault::Kind(format!(
                 "the kind {kind:?} has to be declared and granted as a message kind"
             )));
+        }
+        if let Some(key) = key {
+            facts.set_string("key", key).map_err(|err| Fault::Json(err.to_string()))?;
         }
         facts.text().map_err(|err| Fault::Json(err.to_string()))
     }
