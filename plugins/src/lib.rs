@@ -15,5 +15,11 @@ pub const SESSION_REFERENCE: Standard = Standard {
     wasm: include_bytes!(env!("SESSION_REFERENCE")),
 };
 
+/// Asks on the side, in a forked session, and takes one short note back.
+pub const SIDECHAT: Standard = Standard {
+    manifest: include_str!("../sidechat/plugin.toml"),
+    wasm: include_bytes!(env!("SIDECHAT")),
+};
+
 /// All of them, in the order in which a standard composition calls them.
-pub const ALL: [Standard; 1] = [SESSION_REFERENCE];
+pub const ALL: [Standard; 2] = [SESSION_REFERENCE, SIDECHAT];

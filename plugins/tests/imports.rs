@@ -35,6 +35,20 @@ fn session_reference_imports_what_it_calls() {
 }
 
 #[test]
+fn sidechat_imports_what_it_calls() {
+    let expected = [
+        "dsh:agent/agents@0.1.0",
+        "dsh:agent/invocations@0.1.0",
+        "dsh:agent/tools@0.1.0",
+        "dsh:plugin/config@0.1.0",
+        "dsh:plugin/log@0.1.0",
+        "dsh:session/query@0.1.0",
+        "dsh:session/types@0.1.0",
+    ];
+    assert_eq!(imports(dsh_plugins::SIDECHAT.wasm), expected);
+}
+
+#[test]
 fn no_plugin_imports_wasi() {
     for plugin in dsh_plugins::ALL {
         assert!(imports(plugin.wasm).iter().all(|import| !import.starts_with("wasi:")));
