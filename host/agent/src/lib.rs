@@ -34,6 +34,7 @@
 //! ```
 
 mod agent;
+mod answer;
 mod approval;
 mod assemble;
 mod calls;
@@ -50,6 +51,7 @@ mod lifecycle;
 mod model;
 mod pre_step;
 mod progress;
+mod retry;
 mod shown;
 mod step;
 mod stream;
@@ -68,5 +70,6 @@ pub use lifecycle::{REJECTED, TurnEnd, TurnError};
 pub use model::{Model, Request, Route};
 pub use pre_step::{Accept, Decision, Failure, PreStep, StepInfo};
 pub use progress::Progress;
+pub use retry::{Retry, RetryPolicy};
 pub use shown::Shown;
 pub use tool::{Call, Tool, ToolError, ToolOutput, ToolSpec};

@@ -6,7 +6,7 @@ use futures::stream::BoxStream;
 
 use dsh_session::{Message, SessionId};
 
-use crate::{Chunk, RequestHeader};
+use crate::{Chunk, RequestHeader, RetryPolicy};
 
 /// Answers requests.
 ///
@@ -15,6 +15,11 @@ use crate::{Chunk, RequestHeader};
 pub trait Model: Send + Sync {
     /// Where its requests go.
     fn route(&self) -> Route;
+
+    /// When a request that failed is sent again; by default never.
+    fn retry_policy(&self) -> RetryPolicy {
+        RetryPolicy::NEVER
+    }
 
     /// Streams the answer to `request`. Dropping the stream gives the call up.
     fn stream(&self, request: Request) -> BoxStream<'static, Chunk>;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use dsh_session::{Event, Json, Message, ToolCall};
 
-use crate::{Chunk, REJECTED, TurnEnd};
+use crate::{Chunk, REJECTED, Retry, TurnEnd};
 
 /// One thing to show, as it happens.
 ///
@@ -19,6 +19,8 @@ pub enum Shown {
     Text(String),
     /// The model thinks more.
     Reasoning(String),
+    /// The model failed, and is asked again after a while.
+    Retrying(Retry),
     /// A tool starts.
     ToolCall(ToolCall),
     /// A tool is done: one block of the message tells what it gave.
@@ -63,6 +65,7 @@ impl Shown {
                 Chunk::ReasoningDelta { text, .. } => Self::Reasoning(text),
                 _ => return None,
             },
+            "llm/retry" => Self::Retrying(data.read().ok()?),
             "tool/call" => {
                 let CallData { call_id, name, arguments } = data.read().ok()?;
                 let (id, name) = (call_id.into(), name.into());

@@ -24,14 +24,8 @@ impl Turn<'_> {
         self.shared.commit().await?;
         self.check_cancelled()?;
         let header = request.header.clone();
-        let (reply, seqs) = self.stream(request).await?;
+        let (reply, seqs) = self.answer(&request).await?;
         let Reply { blocks, usage, finish, replay_state } = reply;
-        if let Finish::Error { failure } | Finish::Aborted { failure } = finish {
-            return Err(failure.into());
-        }
-        if blocks.is_empty() && finish != Finish::MaxTokens {
-            return Err(TurnEnd::failed("EMPTY_RESPONSE", "the model answered nothing"));
-        }
         let message = self.assistant_message(&header, &blocks, replay_state)?;
         let draft = self.place.assistant_message(&message, usage, false, seqs);
         self.shared.append(draft)?;

@@ -9,6 +9,7 @@ mod fed;
 mod inbox;
 mod lifecycle;
 mod recorded;
+mod retries;
 mod rig;
 mod story;
 mod tools;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dsh_agent::{
-    Agent, Chunk, Composition, MessageIds, Model, Progress, Request, RequestHeader, Route, ToolSpec,
+    Agent, Chunk, Composition, MessageIds, Model, Progress, Request, RequestHeader, RetryPolicy,
+    Route, ToolSpec,
 };
 use dsh_model::{Script, Scripted};
 use dsh_session::{
@@ -48,6 +49,10 @@ struct Witnessed {
 impl Model for Witnessed {
     fn route(&self) -> Route {
         self.model.route()
+    }
+
+    fn retry_policy(&self) -> RetryPolicy {
+        self.model.retry_policy()
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Chunk> {

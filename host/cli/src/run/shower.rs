@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use dsh_agent::{Agent, Shown};
+use dsh_agent::{Agent, Retry, Shown};
 use dsh_session::{Event, Message, SessionId};
 use serde::Serialize;
 
@@ -84,9 +84,18 @@ impl<'a> Shower<'a> {
         match shown {
             Some(Shown::Text(text)) => self.put(&Lines(&text).to_string()),
             Some(Shown::Message(message)) => self.message(&message),
+            Some(Shown::Retrying(retry)) => self.retrying(&retry),
             Some(Shown::ToolCall(call)) => writeln!(self.err, "tool {}", visible::Line(&call.name)),
             _ => Ok(()),
         }
+    }
+
+    /// Whoever waits sees for what, and for how long.
+    fn retrying(&mut self, retry: &Retry) -> io::Result<()> {
+        let failure = visible::Line(&retry.failure.message);
+        let of = retry.max_retries.map(|most| format!(" of {most}")).unwrap_or_default();
+        let (seconds, number) = (retry.delay_ms / 1000.0, retry.retry);
+        writeln!(self.err, "{failure}; asking again in {seconds:.1} s ({number}{of})")
     }
 
     fn message(&mut self, message: &Message) -> io::Result<()> {
