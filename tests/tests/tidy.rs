@@ -89,6 +89,16 @@ fn the_runtime_knows_neither_store_nor_loop() {
 }
 
 #[test]
+fn settings_know_nothing_of_what_they_set() {
+    never(
+        &["host/config"],
+        "toml",
+        &["dsh-session", "dsh-agent", "dsh-plugin", "reqwest", "tokio"],
+    );
+    never(&["host/config"], "rs", &["std::process", "std::net"]);
+}
+
+#[test]
 fn the_runtime_alone_is_lean() {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--edges", "normal", "--prefix", "none", "--no-default-features"])

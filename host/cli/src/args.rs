@@ -12,6 +12,23 @@ pub struct Cli {
     /// What to do; without it, a few lines on where to begin.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// What goes before the settings of files.
+    #[command(flatten)]
+    pub globals: Globals,
+}
+
+/// Options about settings, which every command takes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Globals {
+    /// Sets a key of the settings for this call, such as `compaction.auto=false`; `config --keys` lists them
+    #[arg(long, value_name = "KEY=VALUE", global = true)]
+    pub set: Vec<String>,
+    /// Your file of settings [default: `dsh-wasm/config.toml` in your config folder]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Leaves the project's file of settings out.
+    #[arg(long, global = true)]
+    pub no_project: bool,
 }
 
 /// The subcommands.
@@ -30,6 +47,23 @@ pub enum Command {
     /// Plugins of this binary.
     #[command(subcommand)]
     Plugin(Plugin),
+    /// Shows each setting and where it comes from, and the instruction files that are used.
+    Config(Config),
+    /// Shows what a project's settings would reach outside with, and lets them where you say so.
+    Trust(Trust),
+}
+
+impl Command {
+    /// Where its sessions are, if it is about sessions.
+    pub(crate) fn common_mut(&mut self) -> Option<&mut Common> {
+        match self {
+            Self::Run(args) => Some(&mut args.common),
+            Self::Sessions(args) => Some(&mut args.common),
+            Self::Show(args) => Some(&mut args.common),
+            Self::Mentions(args) => Some(&mut args.common),
+            Self::Demo(_) | Self::Plugin(_) | Self::Config(_) | Self::Trust(_) => None,
+        }
+    }
 }
 
 /// Where sessions are kept, and for whom the answer is.
@@ -66,9 +100,9 @@ pub struct Run {
     /// The working directory of a new session [default: the current one]
     #[arg(long, value_name = "DIR", conflicts_with = "session")]
     pub cwd: Option<PathBuf>,
-    /// Who answers: `echo`, or `script:FILE` for replies from a file.
-    #[arg(long, value_name = "MODEL", default_value = "echo")]
-    pub model: String,
+    /// Who answers: `echo`, or `script:FILE` for replies from a file [default: as the settings say, else `echo`]
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
     /// How the log of a new session is written [default: as the others in the folder are]
     #[arg(long, value_enum, conflicts_with = "session")]
     pub encoding: Option<LogEncoding>,
@@ -139,6 +173,33 @@ pub enum Plugin {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Options of `config`.
+#[derive(Args, Debug)]
+pub struct Config {
+    /// The folder that somebody works in [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Lists every key that there is instead.
+    #[arg(long)]
+    pub keys: bool,
+    /// Answers as JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `trust`.
+#[derive(Args, Debug)]
+pub struct Trust {
+    /// A folder of the project [default: the current one]
+    pub dir: Option<PathBuf>,
+    /// Trusts exactly the values with this digest, without asking.
+    #[arg(long, value_name = "DIGEST", conflicts_with = "revoke")]
+    pub digest: Option<String>,
+    /// Takes trust back.
+    #[arg(long)]
+    pub revoke: bool,
 }
 
 /// How a log is written.

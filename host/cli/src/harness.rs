@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use dsh_agent::{Agent, Composition, MessageIds, Model, Progress};
+use dsh_agent::{Agent, Composition, MessageIds, Model, PreStep, Progress};
 use dsh_plugin_host::{
     Chain, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
 };
@@ -13,7 +13,7 @@ use dsh_session::{
     Clock, Encoding, Header, Live, SessionId, Sessions, Store, StoreError, WriteError, index_beside,
 };
 
-use crate::adapter::{Reader, Sandbox};
+use crate::adapter::{Instructed, InstructionFiles, Reader, Sandbox};
 use crate::home;
 use crate::warnings::Warnings;
 
@@ -24,6 +24,10 @@ const SYSTEM: &str = "You are a helpful assistant. Answer briefly and plainly.";
 pub struct Options {
     /// How new logs are written; none writes them as those are that are there.
     pub encoding: Option<Encoding>,
+    /// How logs are written where none are there.
+    pub preferred: Option<Encoding>,
+    /// The instruction files that models are given; none gives them none.
+    pub instructions: Option<InstructionFiles>,
     /// Where compiled plugins are kept; none compiles them anew.
     pub compiled: Option<PathBuf>,
     /// Takes what plugins log.
@@ -47,6 +51,8 @@ impl Options {
     pub fn standard() -> Self {
         Self {
             encoding: None,
+            preferred: None,
+            instructions: None,
             compiled: home::compiled(),
             log: Arc::new(Warnings),
             plugins: dsh_plugins::ALL.map(Composed::from).into(),
@@ -68,6 +74,7 @@ pub struct Harness {
     chain: Chain,
     services: Services,
     ids: MessageIds,
+    instructions: Option<InstructionFiles>,
 }
 
 /// A plugin, with what the operator said about it.
@@ -88,13 +95,14 @@ impl Harness {
     /// # Errors
     /// When a plugin does not load, the root cannot be listed, or it holds logs of another encoding.
     pub async fn open(root: &Path, options: Options) -> anyhow::Result<Self> {
-        let sessions = sessions(root, encoding(root, options.encoding)?);
+        let sessions = sessions(root, encoding(root, &options)?);
         let plugins = load(&options).await?;
         let ids: MessageIds = Arc::new(|| uuid::Uuid::new_v4().to_string());
         let reader = Arc::new(Reader::new(sessions.clone()));
         let services = Services::new(reader, options.log, ids.clone());
         let chain = Chain::new(plugins.iter().map(|loaded| loaded.plugin.clone()));
-        Ok(Self { sessions, plugins, chain, services, ids })
+        let instructions = options.instructions;
+        Ok(Self { sessions, plugins, chain, services, ids, instructions })
     }
 
     /// The sessions.
@@ -157,7 +165,11 @@ impl Harness {
     fn start(&self, live: Live, progress: Progress, model: Arc<dyn Model>) -> Agent {
         let cwd = live.header().cwd.clone();
         let (chain, services) = (self.chain.clone(), self.services.clone());
-        let pre_step = Arc::new(Sandbox { chain, services, cwd });
+        let mut pre_step: Arc<dyn PreStep> = Arc::new(Sandbox { chain, services, cwd });
+        if let Some(files) = self.instructions.clone() {
+            let (live, ids) = (live.clone(), self.ids.clone());
+            pre_step = Arc::new(Instructed { rest: pre_step, files, live, ids });
+        }
         let system = Some(SYSTEM.to_owned());
         let composition = Composition { system, pre_step, ..Composition::new(model) };
         Agent::start(live, progress, composition, self.ids.clone())
@@ -174,7 +186,8 @@ pub(crate) fn sessions(root: &Path, encoding: Encoding) -> Sessions {
 }
 
 /// How new logs are written: dsh refuses a root that holds both encodings.
-fn encoding(root: &Path, wanted: Option<Encoding>) -> anyhow::Result<Encoding> {
+fn encoding(root: &Path, options: &Options) -> anyhow::Result<Encoding> {
+    let wanted = options.encoding;
     let found = Store::new(root, Encoding::Zstd, clock()).root_encoding()?;
     if let (Some(wanted), Some(found)) = (wanted, found)
         && wanted != found
@@ -184,7 +197,7 @@ fn encoding(root: &Path, wanted: Option<Encoding>) -> anyhow::Result<Encoding> {
             "the logs in {root} are called {found}, and dsh refuses a folder that holds both encodings; leave out --encoding"
         );
     }
-    Ok(wanted.or(found).unwrap_or(Encoding::Zstd))
+    Ok(wanted.or(found).or(options.preferred).unwrap_or(Encoding::Zstd))
 }
 
 /// Milliseconds since the Unix epoch, by the system's clock.

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod args;
+mod config;
 mod demo;
 mod exit;
 mod find;
@@ -15,36 +16,61 @@ mod mentions;
 mod outcome;
 mod plugins;
 mod run;
+mod settings;
 mod show;
 mod snapshot;
+mod surroundings;
+mod trust;
 mod visible;
 mod warnings;
 
 use std::io::Write;
 
-pub use adapter::{Reader, Sandbox};
+pub use adapter::{InstructionFiles, Reader, Sandbox};
 pub use args::{Cli, Command};
 pub use exit::Exit;
 pub use find::{mention, uri};
 pub use harness::{Composed, Harness, Loaded, Options};
+pub use surroundings::{Person, Surroundings};
 pub use visible::Lines;
+
+/// Does what `cli` asks, with nothing around it: no settings, no trust, and nobody to ask.
+///
+/// # Errors
+/// See [`execute_in`].
+pub async fn execute(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    execute_in(cli, &Surroundings::default(), out, err).await
+}
 
 /// Does what `cli` asks; the answer goes to `out`, notices go to `err`.
 ///
 /// # Errors
 /// When it could not be done; the error says what, where and what to do.
-pub async fn execute(cli: Cli, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    match cli.command {
+pub async fn execute_in(
+    cli: Cli,
+    around: &Surroundings,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Cli { mut command, globals } = cli;
+    if let Some(common) = command.as_mut().and_then(Command::common_mut)
+        && common.root.is_none()
+    {
+        common.root = settings::own(&globals, around)?.root;
+    }
+    match command {
         None => {
             out.write_all(WELCOME.as_bytes())?;
             Ok(Exit::Done)
         }
         Some(Command::Demo(args)) => demo::demo(&args, out).await,
-        Some(Command::Run(args)) => run::run(args, out, err).await,
+        Some(Command::Run(args)) => run::run(args, &globals, around, out, err).await,
         Some(Command::Sessions(args)) => list::sessions(&args, out, err).await,
         Some(Command::Show(args)) => show::show(&args, out).await,
         Some(Command::Mentions(args)) => mentions::mentions(&args, out).await,
         Some(Command::Plugin(args)) => plugins::plugin(&args, out).await,
+        Some(Command::Config(args)) => config::config(&args, &globals, around, out),
+        Some(Command::Trust(args)) => trust::trust(&args, &globals, around, out),
     }
 }
 

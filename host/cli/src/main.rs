@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use dsh_wasm::{Cli, Exit, Lines};
+use dsh_wasm::{Cli, Exit, Lines, Surroundings};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -13,7 +13,8 @@ fn main() -> ExitCode {
         Err(err) => return failed(&err.into()),
     };
     let (mut out, mut err) = (io::stdout(), io::stderr());
-    let done = runtime.block_on(dsh_wasm::execute(cli, &mut out, &mut err));
+    let around = Surroundings::of_process();
+    let done = runtime.block_on(dsh_wasm::execute_in(cli, &around, &mut out, &mut err));
     // A read that was given up may still hang in the store; nobody waits for it.
     runtime.shutdown_background();
     match done {

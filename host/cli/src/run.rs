@@ -9,24 +9,29 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use dsh_agent::{Agent, Cause, Model, Target};
 use dsh_model::{Echo, Script, Scripted};
+use dsh_session::{Encoding, SessionId};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::args::Run;
+use crate::adapter::InstructionFiles;
+use crate::args::{Globals, Run};
 use crate::exit::Exit;
-use crate::find;
 use crate::harness::{Harness, Options};
 use crate::outcome::Outcome;
+use crate::surroundings::Surroundings;
+use crate::{find, harness, settings};
 use shower::Shower;
 
 /// Runs one turn; the reply goes to `out`, notices go to `err`. A prompt that reached nobody is given back.
 pub(crate) async fn run(
     args: Run,
+    globals: &Globals,
+    around: &Surroundings,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     let prompt = prompt(&args)?;
     let mut shown = Shower::new(out, err, args.common.json);
-    match turn(&args, &prompt, &mut shown).await {
+    match turn(&args, globals, around, &prompt, &mut shown).await {
         Ok(exit) => Ok(exit),
         Err(error) => {
             shown.failed(&error, &prompt)?;
@@ -35,20 +40,37 @@ pub(crate) async fn run(
     }
 }
 
-async fn turn(args: &Run, prompt: &str, shown: &mut Shower<'_>) -> anyhow::Result<Exit> {
+async fn turn(
+    args: &Run,
+    globals: &Globals,
+    around: &Surroundings,
+    prompt: &str,
+    shown: &mut Shower<'_>,
+) -> anyhow::Result<Exit> {
     if prompt.trim().is_empty() {
         anyhow::bail!("there is nothing to send: the prompt is empty");
     }
-    let model = model(&args.model)?;
     let root = find::root(&args.common)?;
-    let encoding = args.encoding.map(Into::into);
-    let harness = Harness::open(&root, Options { encoding, ..Options::standard() }).await?;
-    let (agent, new) = match &args.session {
-        Some(said) => {
-            let id = find::session(harness.sessions(), said).await?;
-            (harness.resume(&id, model).await?, false)
-        }
-        None => (harness.create(Some(cwd(args)?), model).await?, true),
+    let place = Place::of(args, around, &root).await?;
+    let flags = args.model.iter().map(|model| ("--model", "model.name", model.clone()));
+    let flags: Vec<_> = flags.collect();
+    let here = settings::here(globals, around, &flags, place.cwd(), shown.err())?;
+    let settings = here.settings;
+    let model = model(&settings.model.name)?;
+    let options = Options {
+        encoding: args.encoding.map(Into::into),
+        preferred: settings.encoding.as_deref().map(encoding),
+        instructions: Some(InstructionFiles {
+            wanted: settings.instructions,
+            user: around.config.clone(),
+        }),
+        ..Options::standard()
+    };
+    shown.notices(options.instructions.as_ref(), place.cwd())?;
+    let harness = Harness::open(&root, options).await?;
+    let (agent, new) = match place {
+        Place::Old { id, .. } => (harness.resume(&id, model).await?, false),
+        Place::New { cwd } => (harness.create(Some(cwd), model).await?, true),
     };
     shown.session(&agent.live().header().id, new)?;
     let message = agent.prompt(prompt)?;
@@ -63,6 +85,33 @@ async fn turn(args: &Run, prompt: &str, shown: &mut Shower<'_>) -> anyhow::Resul
     let end = agent.last_turn().context("the turn left no end in the log")?;
     let resolves = harness.resolves_mentions();
     shown.end(&Outcome::of(&end.end), prompt, waits, waiting, resolves)
+}
+
+/// The session that a turn runs in, and where that is.
+enum Place {
+    New { cwd: String },
+    Old { id: SessionId, cwd: Option<String> },
+}
+
+impl Place {
+    async fn of(args: &Run, around: &Surroundings, root: &Path) -> anyhow::Result<Self> {
+        let Some(said) = &args.session else { return Ok(Self::New { cwd: cwd(args, around)? }) };
+        let sessions = harness::sessions(root, Encoding::Zstd);
+        let id = find::session(&sessions, said).await?;
+        let cwd = sessions.store().read_header(&id)?.cwd;
+        Ok(Self::Old { id, cwd })
+    }
+
+    fn cwd(&self) -> Option<&Path> {
+        match self {
+            Self::New { cwd } => Some(Path::new(cwd)),
+            Self::Old { cwd, .. } => cwd.as_deref().map(Path::new),
+        }
+    }
+}
+
+fn encoding(said: &str) -> Encoding {
+    if said == "raw" { Encoding::Raw } else { Encoding::Zstd }
 }
 
 /// The first interrupt cancels the turn, the second one ends the program, whatever holds it up.
@@ -102,8 +151,9 @@ fn model(said: &str) -> anyhow::Result<Arc<dyn Model>> {
 }
 
 /// A new session's directory, as every log has it: absolute, without links.
-fn cwd(args: &Run) -> anyhow::Result<String> {
-    let said = args.cwd.as_deref().unwrap_or(Path::new("."));
+fn cwd(args: &Run, around: &Surroundings) -> anyhow::Result<String> {
+    // Where nothing is known of the current folder, the system's own idea of it counts.
+    let said = around.cwd.join(args.cwd.as_deref().unwrap_or(Path::new(".")));
     let cwd = said.canonicalize();
     let cwd = cwd.with_context(|| {
         format!("the folder {} cannot be used; say another with --cwd", said.display())

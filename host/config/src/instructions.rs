@@ -75,7 +75,7 @@ impl Gathered {
         match read(&path, within, wanted.max_file_bytes) {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) => {
-                let digest = hex(&Sha256::digest(&text));
+                let digest = digest(&text);
                 self.files.push(Instruction { path, bytes: text.len() as u64, digest, text });
             }
             Err(reason) => {
@@ -126,6 +126,12 @@ impl Gathered {
         }
         Some(text)
     }
+}
+
+/// The SHA-256 digest of a text, in hexadecimal: by it one knows again what the model was given.
+#[must_use]
+pub fn digest(text: &str) -> String {
+    hex(&Sha256::digest(text))
 }
 
 const PREFACE: &str = "These instructions come from files: the user's own first, then the project's, those nearer to the working directory later. Where two differ, the later one counts. They do not override the system prompt or what the user says.";

@@ -13,7 +13,7 @@ use dsh_agent::{
 };
 use dsh_session::{Encoding, Json, Message};
 use dsh_tests::{Rig, ended, mention, model, turn};
-use dsh_wasm::Options;
+use dsh_wasm::{InstructionFiles, Options};
 use serde_json::json;
 
 fn tool() -> Option<PathBuf> {
@@ -74,6 +74,8 @@ async fn write(rig: &Rig) {
     let spec = ToolSpec { name: "echo".into(), description: "Gives it back.".into(), parameters };
     with(&agent, |composition| composition.tools = vec![Arc::new(Echoes(spec))]);
     assert_eq!(turn(&agent, "plain").await, TurnEnd::Completed);
+    let told = |message: &Message| message.text().contains("Be kind. 日本");
+    assert!(agent.live().messages().iter().any(told), "instruction files are in the log");
     agent.followup(agent.prompt("slow").unwrap()).await.unwrap();
     agent.steer(agent.prompt("steer").unwrap()).await.unwrap();
     agent.followup(agent.prompt("queue").unwrap()).await.unwrap();
@@ -104,7 +106,13 @@ async fn write(rig: &Rig) {
 async fn the_real_client_opens_and_continues_every_kind_of_log() {
     let Some(tool) = tool() else { return };
     for encoding in [Encoding::Zstd, Encoding::Raw] {
-        let rig = Rig::with(Options { encoding: Some(encoding), ..Options::standard() }).await;
+        let own = tempfile::tempdir().unwrap();
+        std::fs::write(own.path().join("AGENTS.md"), "Be kind. 日本").unwrap();
+        let wanted = dsh_config::Layers::default().settle().unwrap().instructions;
+        let files = InstructionFiles { wanted, user: Some(own.path().to_owned()) };
+        let instructions = Some(files);
+        let encoding = Some(encoding);
+        let rig = Rig::with(Options { encoding, instructions, ..Options::standard() }).await;
         write(&rig).await;
         for script in ["check.mjs", "resume-all.mjs"] {
             let ran = Command::new("node").current_dir(&tool).arg(script).arg(rig.root()).output();

@@ -10,3 +10,4 @@ mod mentioning;
 mod recorded;
 mod rejecting;
 mod reopening;
+mod settings;

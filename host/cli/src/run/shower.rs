@@ -1,15 +1,18 @@
 //! A turn as it is shown: the reply as it comes, notices beside it, and a prompt that reached nobody given back.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use dsh_agent::{Agent, Retry, Shown};
+use dsh_config::instructions::gather;
 use dsh_session::{Event, Message, SessionId};
 use serde::Serialize;
 
+use crate::adapter::InstructionFiles;
 use crate::exit::Exit;
 use crate::outcome::Outcome;
 use crate::visible::{self, Lines};
-use crate::{find, snapshot};
+use crate::{adapter, find, snapshot};
 
 /// Shows a turn, and keeps what was seen of it.
 pub(super) struct Shower<'a> {
@@ -98,7 +101,29 @@ impl<'a> Shower<'a> {
         writeln!(self.err, "{failure}; asking again in {seconds:.1} s ({number}{of})")
     }
 
+    /// Where notices go.
+    pub(super) fn err(&mut self) -> &mut dyn Write {
+        self.err
+    }
+
+    /// What has to be said about instruction files that are not used, or not whole.
+    pub(super) fn notices(
+        &mut self,
+        files: Option<&InstructionFiles>,
+        cwd: Option<&Path>,
+    ) -> io::Result<()> {
+        let (Some(files), Some(cwd)) = (files, cwd) else { return Ok(()) };
+        let gathered = gather(&files.wanted, cwd, files.user.as_deref());
+        gathered
+            .notices
+            .iter()
+            .try_for_each(|notice| writeln!(self.err, "instructions: {}", visible::Line(notice)))
+    }
+
     fn message(&mut self, message: &Message) -> io::Result<()> {
+        for line in adapter::summary(message).into_iter().flatten() {
+            writeln!(self.err, "instructions: {line}")?;
+        }
         for line in snapshot::summary(message).into_iter().flatten() {
             writeln!(self.err, "{}: {line}", visible::Line(&message.source().kind))?;
         }

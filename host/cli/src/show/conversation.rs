@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use dsh_agent::{Inbox, Shown, Splice, TurnEnd};
 use dsh_session::{Block, Event, Fold, Message, SessionId, Sessions, SurfaceOp};
 
-use crate::find;
 use crate::outcome::Outcome;
-use crate::snapshot;
 use crate::visible::{Line, Lines};
+use crate::{adapter, find, snapshot};
 
 /// Shows one session's conversation.
 pub(super) async fn show(
@@ -129,6 +128,9 @@ fn write_message(out: &mut dyn Write, message: &Message, full: bool) -> io::Resu
     if let (Some(lines), false) = (snapshot::summary(message), full) {
         let kind = &message.source().kind;
         return lines.iter().try_for_each(|line| writeln!(out, "      ↳ {}: {line}", Line(kind)));
+    }
+    if let (Some(lines), false) = (adapter::summary(message), full) {
+        return lines.iter().try_for_each(|line| writeln!(out, "      ↳ instructions: {line}"));
     }
     writeln!(out)?;
     for block in message.blocks() {
