@@ -69,6 +69,9 @@ fn describe(out: &mut dyn Write, loaded: &Loaded) -> anyhow::Result<()> {
     if given.append_system {
         can.push("add to the system prompt of a session that it creates".to_owned());
     }
+    if given.wasi_empty {
+        can.push("find a WASI with nothing in it".to_owned());
+    }
     let limits = plugin.limits();
     writeln!(out, "{} {}", manifest.id, manifest.version)?;
     writeln!(out, "  stands in   {}", seams(plugin).join(", "))?;

@@ -28,6 +28,10 @@ pub struct Capabilities {
     pub rewrite_user: bool,
     /// Whether it may add to the system prompt of a session that it creates.
     pub append_system: bool,
+    /// Whether the parts of WASI 0.2 that it imports are linked, each with nothing behind it: no file, variable,
+    /// argument, terminal or network; clocks stand still, chance is seeded for each call, and what it writes to its
+    /// standard streams goes to its log.
+    pub wasi_empty: bool,
     /// How far `dsh:session/query` reaches. Without the import the scopes are nothing to it.
     pub sessions: SessionScopes,
 }
@@ -41,6 +45,7 @@ impl Capabilities {
             message_kinds: &self.message_kinds & &other.message_kinds,
             rewrite_user: self.rewrite_user && other.rewrite_user,
             append_system: self.append_system && other.append_system,
+            wasi_empty: self.wasi_empty && other.wasi_empty,
             sessions: self.sessions.and(other.sessions),
         }
     }

@@ -84,7 +84,7 @@
 //! # What this is not
 //!
 //! No session store, no agent loop, no model: those are the embedder's. Nothing that
-//! watches a folder of plugins, and no WASI: a component that imports a part of it does not load.
+//! watches a folder of plugins, and no WASI but an empty one, for plugins that were granted `wasi-empty`.
 //!
 //! # Features
 //!
@@ -134,6 +134,7 @@ mod session;
 mod settings;
 mod state;
 mod tool_gate;
+mod wasi_empty;
 
 pub use agents::{Agents, Answer, Birth, Delivery, LiveAgent, Seed};
 pub use catalog::{Catalog, CatalogError, Generation, Package};

@@ -15,6 +15,7 @@ use crate::seam::{self, Misfit, NAMES, Seams, VERSION};
 use crate::session::Asker;
 use crate::settings::Settings;
 use crate::state::State;
+use crate::wasi_empty;
 
 /// Interfaces that every component can import.
 const FREE_IMPORTS: [&str; 7] = [
@@ -102,7 +103,21 @@ fn check_names(
         let (interface, wanted) = name.split_once('@').unwrap_or((name, ""));
         let gated = GRANTED_IMPORTS.contains(&interface);
         if interface.starts_with("wasi:") {
-            return Err(LoadError::Wasi { plugin: plugin(), interface: name.to_owned() });
+            let granted = (manifest.declares.wasi_empty, grants.capabilities.wasi_empty);
+            let why = match granted {
+                _ if !wasi_empty::has(name) => {
+                    "this host has no such part of WASI, not even an empty one"
+                }
+                (true, true) => continue,
+                (true, false) => {
+                    "`wasi-empty` is declared and not granted; grant it, and it finds a WASI with nothing in it"
+                }
+                (false, _) => {
+                    "its manifest does not declare `wasi-empty`; add `wasi-empty = true` under [declares] and grant it"
+                }
+            };
+            let interface = name.to_owned();
+            return Err(LoadError::Wasi { plugin: plugin(), interface, why });
         } else if !gated && !FREE_IMPORTS.contains(&interface) {
             return Err(LoadError::UnknownImport { plugin: plugin(), import: name.to_owned() });
         } else if !fits(wanted) {
@@ -149,6 +164,9 @@ fn link(
         }
         if terms.capabilities.imports.contains("dsh:agent/agents") {
             agent::agents::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+        }
+        if terms.capabilities.wasi_empty {
+            wasi_empty::link(linker, component)?;
         }
         Ok(())
     };

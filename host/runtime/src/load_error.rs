@@ -44,15 +44,17 @@ pub enum LoadError {
         /// What this host speaks.
         offered: &'static str,
     },
-    /// It imports a part of WASI.
+    /// It imports a part of WASI that it did not ask for, was not granted, or that there is not.
     #[error(
-        "{plugin}: imports `{interface}`, and this host offers no WASI (build it for wasm32-unknown-unknown, or let your toolchain stub it)"
+        "{plugin}: imports `{interface}`, and {why} (or build it without WASI: for wasm32-unknown-unknown, or let your toolchain stub it)"
     )]
     Wasi {
         /// The plugin's id.
         plugin: String,
         /// The interface as imported.
         interface: String,
+        /// What is in the way, and what to do about it.
+        why: &'static str,
     },
     /// It imports what this host has never heard of.
     #[error("{plugin}: imports `{import}`, which is no part of this host's contract")]

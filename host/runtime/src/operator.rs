@@ -43,6 +43,7 @@ struct Entry {
     message_kinds: Vec<(String, usize)>,
     rewrite_user: Option<(bool, usize)>,
     append_system: Option<(bool, usize)>,
+    wasi_empty: Option<(bool, usize)>,
     titles: Option<(Scope, usize)>,
     texts: Option<(Scope, usize)>,
     limits: Limits,
@@ -120,6 +121,7 @@ struct GrantsText {
     message_kinds: Vec<Spanned<String>>,
     rewrite_user: Option<Spanned<bool>>,
     append_system: Option<Spanned<bool>>,
+    wasi_empty: Option<Spanned<bool>>,
     sessions: ScopesText,
 }
 
@@ -176,13 +178,21 @@ impl OperatorFile {
 impl Entry {
     fn of(text: &str, plugin: EntryText) -> Entry {
         let EntryText { id, grants, limits, on_fault, settings } = plugin;
-        let GrantsText { imports, message_kinds, rewrite_user, append_system, sessions } = grants;
+        let GrantsText {
+            imports,
+            message_kinds,
+            rewrite_user,
+            append_system,
+            wasi_empty,
+            sessions,
+        } = grants;
         Entry {
             id: id.into_inner(),
             imports: imports.into_iter().map(|import| placed(text, import)).collect(),
             message_kinds: message_kinds.into_iter().map(|kind| placed(text, kind)).collect(),
-            rewrite_user: rewrite_user.map(|rewrite| placed(text, rewrite)),
-            append_system: append_system.map(|append| placed(text, append)),
+            rewrite_user: rewrite_user.map(|granted| placed(text, granted)),
+            wasi_empty: wasi_empty.map(|granted| placed(text, granted)),
+            append_system: append_system.map(|granted| placed(text, granted)),
             titles: sessions.titles.map(|scope| placed(text, scope)),
             texts: sessions.texts.map(|scope| placed(text, scope)),
             limits,
@@ -213,18 +223,22 @@ impl Entry {
         let kinds = self.message_kinds.iter();
         let kinds = kinds.filter(|(name, _)| !declared.message_kinds.contains(name));
         let kinds = kinds.map(|(name, line)| (*line, format!("the message kind {name:?}")));
-        let rewrite = self.rewrite_user.filter(|(granted, _)| *granted && !declared.rewrite_user);
-        let rewrite = rewrite.map(|(_, line)| (line, "`rewrite-user`".to_owned()));
-        let append = self.append_system.filter(|(granted, _)| *granted && !declared.append_system);
-        let append = append.map(|(_, line)| (line, "`append-system`".to_owned()));
+        let flags = [
+            (self.rewrite_user, declared.rewrite_user, "`rewrite-user`"),
+            (self.append_system, declared.append_system, "`append-system`"),
+            (self.wasi_empty, declared.wasi_empty, "`wasi-empty`"),
+        ];
+        let flags = flags.into_iter().filter_map(|(granted, declared, name)| match granted {
+            Some((true, line)) if !declared => Some((line, name.to_owned())),
+            _ => None,
+        });
         let wider = |what: &'static str, granted: Option<(Scope, usize)>, declared: Scope| {
             let wider = granted.filter(|(granted, _)| granted.and(declared) != *granted);
             wider.map(|(scope, line)| (line, format!("the scope `{scope}` for {what}")))
         };
         let titles = wider("titles", self.titles, declared.sessions.titles);
         let texts = wider("texts", self.texts, declared.sessions.texts);
-        let mut undeclared =
-            imports.chain(kinds).chain(rewrite).chain(append).chain(titles).chain(texts);
+        let mut undeclared = imports.chain(kinds).chain(flags).chain(titles).chain(texts);
         match undeclared.next() {
             Some((line, what)) => {
                 Err(OperatorError::Undeclared { line, plugin: self.id.clone(), what })
@@ -243,6 +257,7 @@ impl Entry {
                 message_kinds: self.message_kinds.iter().map(|(name, _)| name.clone()).collect(),
                 rewrite_user: self.rewrite_user.is_some_and(|(granted, _)| granted),
                 append_system: self.append_system.is_some_and(|(granted, _)| granted),
+                wasi_empty: self.wasi_empty.is_some_and(|(granted, _)| granted),
                 sessions: SessionScopes { titles, texts },
             },
             limits: self.limits.clone(),
@@ -282,6 +297,7 @@ imports = [
 message-kinds = ["note"]
 rewrite-user = true
 sessions = { titles = "all", texts = "same-cwd" }
+wasi-empty = true
 "#;
 
     fn manifest(declares: &str) -> Manifest {
@@ -290,7 +306,7 @@ sessions = { titles = "all", texts = "same-cwd" }
     }
 
     const ALL: &str = "imports = [\"dsh:session/query\"]\nmessage-kinds = [\"note\"]\n\
-                       rewrite-user = true\nsessions = { titles = \"all\", texts = \"all\" }\n";
+                       rewrite-user = true\nwasi-empty = true\nsessions = { titles = \"all\", texts = \"all\" }\n";
 
     #[test]
     fn a_plugin_gets_what_the_file_grants_it_in_the_files_order() {
@@ -316,6 +332,7 @@ sessions = { titles = "all", texts = "same-cwd" }
             ("rewrite-user = true", 15, "`rewrite-user`"),
             ("titles = \"all\"", 16, "`all` for titles"),
             ("texts = \"all\"", 16, "`same-cwd` for texts"),
+            ("wasi-empty = true", 17, "`wasi-empty`"),
         ] {
             let narrow = match declared {
                 "titles = \"all\"" => ALL.replace(declared, "titles = \"same-cwd\""),

@@ -20,6 +20,7 @@ use crate::seam::{Seam, Seams};
 use crate::services::Services;
 use crate::session::Asker;
 use crate::state::{State, Used};
+use crate::wasi_empty::Traces;
 
 /// A plugin that is compiled, linked and checked. Cheap to clone; every call runs in a fresh instance.
 #[derive(Clone)]
@@ -213,6 +214,7 @@ impl Terms {
             place: None,
             last_words: None,
             used: Used::default(),
+            wasi: Traces::default(),
         }
     }
 }
@@ -245,6 +247,7 @@ where
         work(&mut store, instance).await
     };
     let result = Metered::new(meter, call).await;
+    store.data_mut().end_streams();
     let result = result.map_err(|err| Cause::of(&err, store.data()));
     (result, store)
 }

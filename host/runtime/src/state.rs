@@ -13,6 +13,7 @@ use crate::limits::{Breach, Limit, Limits};
 use crate::link::Link;
 use crate::services::Services;
 use crate::session::Asker;
+use crate::wasi_empty::Traces;
 
 /// What one store holds. Made for a call and dropped with it, whatever the guest left behind.
 pub(crate) struct State {
@@ -39,6 +40,7 @@ pub(crate) struct State {
     /// The last log entry of level error.
     pub(crate) last_words: Option<String>,
     pub(crate) used: Used,
+    pub(crate) wasi: Traces,
 }
 
 /// What the call has used up so far, but for its time.

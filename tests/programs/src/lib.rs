@@ -20,6 +20,7 @@ pub fn everything() -> Capabilities {
     all.imports = ["dsh:session/query".to_owned()].into();
     all.message_kinds = ["note".to_owned()].into();
     all.rewrite_user = true;
+    all.wasi_empty = true;
     all.sessions = SessionScopes::new(Scope::All, Scope::All);
     all
 }
@@ -33,7 +34,7 @@ pub fn everything() -> Capabilities {
 pub fn manifest(id: &str) -> Manifest {
     let text = format!(
         "id = {id:?}\nversion = \"1\"\n[declares]\nimports = [\"dsh:session/query\"]\n\
-         message-kinds = [\"note\"]\nrewrite-user = true\n\
+         message-kinds = [\"note\"]\nrewrite-user = true\nwasi-empty = true\n\
          sessions = {{ titles = \"all\", texts = \"all\" }}\n"
     );
     Manifest::parse(&text).expect("a manifest")

@@ -67,15 +67,6 @@ async fn a_later_patch_version_links() {
 }
 
 #[tokio::test]
-async fn wasi_is_refused_by_name() {
-    let err = refusal_of(&importing("wasi:cli/stdout@0.2.6")).await;
-    assert!(
-        matches!(&err, LoadError::Wasi { interface, .. } if interface == "wasi:cli/stdout@0.2.6"),
-        "{err:?}"
-    );
-}
-
-#[tokio::test]
 async fn an_import_of_no_contract_is_refused_by_name() {
     let err = refusal_of(&importing("acme:rockets/launch@1.0.0")).await;
     assert!(

@@ -12,6 +12,7 @@ mod policy;
 mod read;
 mod scope;
 mod seam;
+mod wasi;
 
 use chain::*;
 use death::*;
@@ -22,6 +23,7 @@ use policy::*;
 use read::*;
 use scope::*;
 use seam::*;
+use wasi::*;
 
 macro_rules! assert_test_exists {
     ($name:ident) => {
