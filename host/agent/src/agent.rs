@@ -24,7 +24,7 @@ pub struct Agent(Arc<Shared>);
 pub enum Status {
     /// Nothing; all it did is on disk, or [`Agent::when_idle`] tells why not.
     Idle,
-    /// Turns.
+    /// Turns, or a compaction.
     Running,
     /// Nothing, and never again.
     Disposed,
@@ -189,6 +189,10 @@ impl Agent {
         }
         cleared?;
         idle
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
     }
 
     async fn saved(&self) -> Result<(), AgentError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Accept, Approver, Model, PreStep, Tool, ToolGate};
+use crate::{Accept, Approver, Compaction, Model, PreStep, Tool, ToolGate};
 
 /// The parts that a turn works with. A turn keeps those it started with.
 #[derive(Clone)]
@@ -23,6 +23,8 @@ pub struct Composition {
     pub max_tokens: Option<u64>,
     /// How hard the model shall think; none keeps what this session chose before, or leaves it to the adapter.
     pub reasoning_effort: Option<String>,
+    /// When a session is compacted by itself; none leaves that to whoever asks for it.
+    pub compaction: Option<Compaction>,
 }
 
 impl Composition {
@@ -37,6 +39,7 @@ impl Composition {
             approver: None,
             max_tokens: None,
             reasoning_effort: None,
+            compaction: Some(Compaction::default()),
         }
     }
 

@@ -6,15 +6,16 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use dsh_session::{Draft, Event, Live, Message};
+use dsh_session::{Draft, Event, Live, Message, Surface};
 
 use crate::cancel::CancelSource;
+use crate::compaction::{Gauge, Reading};
 use crate::header::Headers;
 use crate::lifecycle::Place;
 use crate::turn::Turn;
 use crate::{
-    AgentError, Cancel, Cause, Composition, EndedTurn, Inbox, LogError, MessageIds, Progress,
-    Splice, Status, Target, TurnEnd,
+    AgentError, Cancel, Cause, CompactError, Composition, EndedTurn, Inbox, LogError, MessageIds,
+    Progress, Splice, Status, Target, TurnEnd,
 };
 
 /// What the clones of an agent and its task share.
@@ -30,6 +31,9 @@ pub(crate) struct Shared {
 struct State {
     inbox: Inbox,
     headers: Headers,
+    gauge: Gauge,
+    /// Whether the log holds the start of a compaction without its end.
+    bracket_open: bool,
     /// The last turn that was started.
     turn: u64,
     composition: Arc<Composition>,
@@ -66,10 +70,21 @@ impl Shared {
         runtime: Handle,
     ) -> Self {
         let seed_length = live.header().seed_length.unwrap_or(0);
-        let (turn, headers, inbox) = progress.finish(seed_length);
+        let (turn, headers, gauge, inbox) = progress.finish(seed_length);
         let composition = Arc::new(composition);
-        let (activity, driver, last, disposed) = (None, None, None, false);
-        let state = State { inbox, headers, turn, composition, activity, driver, last, disposed };
+        // An open bracket of an earlier process is stale: a session that is opened ends its seed anew.
+        let state = State {
+            inbox,
+            headers,
+            gauge,
+            bracket_open: false,
+            turn,
+            composition,
+            activity: None,
+            driver: None,
+            last: None,
+            disposed: false,
+        };
         let status = watch::Sender::new(Status::Idle);
         Self { live, ids, runtime, status, state: Mutex::new(state) }
     }
@@ -126,12 +141,42 @@ impl Shared {
             Some(running) if running.stopping || cancelled => running.latched.push(id),
             Some(running) => running.steered |= target == Target::NextStep,
             None => {
-                state.activity = Some(Activity::new());
-                self.status.send_replace(Status::Running);
-                state.driver = Some(self.runtime.spawn(drive(Arc::clone(self))));
+                let own = Arc::clone(self);
+                self.begin(&mut state, Activity::new(), async move { turn(&own).await });
             }
         }
         Ok(())
+    }
+
+    /// Does `work` between turns. What would wake the agent meanwhile wakes it afterwards.
+    pub(crate) fn maintain<F: Future<Output = ()> + Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(Arc<Self>, Arc<Composition>, Cancel) -> F,
+    ) -> Result<(), CompactError> {
+        let mut state = self.state();
+        if state.disposed {
+            return Err(CompactError::Disposed);
+        }
+        if state.activity.is_some() || state.bracket_open {
+            return Err(CompactError::Busy);
+        }
+        let activity = Activity { stopping: true, ..Activity::new() };
+        let (composition, cancel) = (Arc::clone(&state.composition), activity.cancel.token());
+        let work = work(Arc::clone(self), composition, cancel);
+        self.begin(&mut state, activity, work);
+        Ok(())
+    }
+
+    /// Runs `first`, and then the turns that follow.
+    fn begin(
+        self: &Arc<Self>,
+        state: &mut State,
+        activity: Activity,
+        first: impl Future<Output = ()> + Send + 'static,
+    ) {
+        state.activity = Some(activity);
+        self.status.send_replace(Status::Running);
+        state.driver = Some(self.runtime.spawn(drive(Arc::clone(self), first)));
     }
 
     /// Puts `messages` where the one with this id waits.
@@ -226,6 +271,38 @@ impl Shared {
         Ok(self.live.append(draft?)?)
     }
 
+    /// Logs an event that changes how much there is.
+    pub(crate) fn append_measured(&self, draft: Result<Draft, LogError>) -> Result<(), LogError> {
+        let event = self.append(draft)?;
+        self.state().gauge.event(&event);
+        Ok(())
+    }
+
+    /// How much a request of `composition` would be with the messages of `surface`.
+    pub(crate) fn measure(&self, composition: &Composition, surface: &Surface) -> Reading {
+        let state = self.state();
+        state.gauge.read(&state.headers.next(composition), surface)
+    }
+
+    /// Logs the start of a compaction, and gives its place.
+    pub(crate) fn open_bracket(&self, start: Result<Draft, LogError>) -> Result<u64, CompactError> {
+        let mut state = self.state();
+        if state.bracket_open {
+            return Err(CompactError::Busy);
+        }
+        let event = self.append(start)?;
+        state.bracket_open = true;
+        Ok(event.seq)
+    }
+
+    /// Logs the end of a compaction.
+    pub(crate) fn close_bracket(&self, end: Result<Draft, LogError>) -> Result<(), LogError> {
+        let mut state = self.state();
+        self.append(end)?;
+        state.bracket_open = false;
+        Ok(())
+    }
+
     pub(crate) async fn commit(&self) -> Result<(), LogError> {
         Ok(self.live.commit().await?)
     }
@@ -288,18 +365,20 @@ impl Shared {
     }
 }
 
-/// Runs turns until nothing more follows.
-async fn drive(shared: Arc<Shared>) {
+/// Does what there is to do first, and runs turns until nothing more follows.
+async fn drive(shared: Arc<Shared>, first: impl Future<Output = ()>) {
     let mut idle = IdleOnDrop { shared: &shared, armed: true };
-    loop {
-        Turn::run(&shared).await;
-        // A failure stays with the log: whoever waits for idle is told, and so is the next turn.
-        let _ = shared.commit().await;
-        if !shared.goes_on(true) {
-            break;
-        }
+    first.await;
+    while shared.goes_on(true) {
+        turn(&shared).await;
     }
     idle.armed = false;
+}
+
+async fn turn(shared: &Arc<Shared>) {
+    Turn::run(shared).await;
+    // A failure stays with the log: whoever waits for idle is told, and so is the next turn.
+    let _ = shared.commit().await;
 }
 
 /// Sees to it that nobody waits for a driver that is gone, such as one whose runtime was shut down.

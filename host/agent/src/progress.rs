@@ -2,6 +2,7 @@
 
 use dsh_session::{Event, Fold};
 
+use crate::compaction::Gauge;
 use crate::header::Headers;
 use crate::inbox::SPLICED;
 use crate::{Inbox, Splice};
@@ -13,6 +14,7 @@ use crate::{Inbox, Splice};
 pub struct Progress {
     turn: u64,
     headers: Headers,
+    gauge: Gauge,
     /// The inbox as if the seed's were this session's own.
     whole: Inbox,
     /// What made the inbox since it was last empty, with the places of the events.
@@ -23,18 +25,20 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The last turn, the headers, and what waits: a seed's pending work is not inherited (contracts §5.4).
-    pub(crate) fn finish(self, seed_length: u64) -> (u64, Headers, Inbox) {
+    /// The last turn, the headers, how much there is, and what waits: a seed's pending work is not inherited
+    /// (contracts §5.4).
+    pub(crate) fn finish(self, seed_length: u64) -> (u64, Headers, Gauge, Inbox) {
         let mut inbox = Inbox::default();
         for (_, splice) in self.splices.iter().filter(|(seq, _)| *seq >= seed_length) {
             inbox.apply(splice);
         }
-        (self.turn, self.headers, inbox)
+        (self.turn, self.headers, self.gauge, inbox)
     }
 }
 
 impl Fold for Progress {
     fn event(&mut self, event: &Event) {
+        self.gauge.event(event);
         match &*event.kind {
             SPLICED => {
                 if let Some(splice) = Splice::parse(&event.data) {
@@ -73,7 +77,7 @@ mod tests {
         for (seq, data) in (0..).zip(splices) {
             progress.event(&Draft::new(SPLICED, Json::parse(data).unwrap()).at(seq, 0));
         }
-        let (_, _, inbox) = progress.finish(seed_length);
+        let (_, _, _, inbox) = progress.finish(seed_length);
         let waiting = inbox.waiting(Target::NextTurn).iter();
         waiting.map(|message| message.id().to_owned()).collect()
     }

@@ -13,7 +13,7 @@ use crate::{Chunk, REJECTED, Retry, TurnEnd};
 pub enum Shown {
     /// A turn began; they count from 1.
     TurnStarted(u64),
-    /// A prompt, steering or context joined history; its source says which.
+    /// A prompt, steering, context or the checkpoint of a compaction joined history; its source says which.
     Message(Message),
     /// The model says more.
     Text(String),
@@ -34,6 +34,17 @@ pub enum Shown {
         /// Who rejected it.
         plugin: Option<String>,
     },
+    /// The model is asked for a summary of what came before.
+    Compacting,
+    /// The summary is there; the checkpoint that holds it follows.
+    Compacted {
+        /// How many nodes of the surface give way.
+        nodes: usize,
+        /// How many tokens they had, estimated.
+        tokens: u64,
+    },
+    /// A compaction failed, for this reason, and the surface is as it was.
+    CompactionFailed(String),
     /// A turn is over.
     TurnEnded(u64, TurnEnd),
 }
@@ -51,6 +62,12 @@ impl Shown {
             call_id: String,
             name: String,
             arguments: String,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct SummaryData {
+            shadowed_seqs: Vec<u64>,
+            shadowed_token_count: u64,
         }
         let data = &event.data;
         Some(match &*event.kind {
@@ -79,6 +96,14 @@ impl Shown {
                 let data = data.object().ok()?;
                 let text = |key| data.text(key).map(|text| text.as_ref().to_owned());
                 Self::Rejected { reason: text("reason"), plugin: text("plugin") }
+            }
+            "compaction/start" => Self::Compacting,
+            "compaction/summary" => {
+                let SummaryData { shadowed_seqs, shadowed_token_count } = data.read().ok()?;
+                Self::Compacted { nodes: shadowed_seqs.len(), tokens: shadowed_token_count }
+            }
+            "compaction/end" => {
+                Self::CompactionFailed(data.object().ok()?.text("error")?.as_ref().to_owned())
             }
             "session/title" => Self::Title(data.object().ok()?.text("title")?.as_ref().to_owned()),
             _ => return None,
@@ -121,6 +146,19 @@ mod tests {
         let data = r#"{"turn":1,"step":1,"reason":"not today","plugin":"guard"}"#;
         let (reason, plugin) = (Some("not today".into()), Some("guard".into()));
         assert_eq!(shown(REJECTED, data), Some(Shown::Rejected { reason, plugin }));
+    }
+
+    #[test]
+    fn a_compaction_shows_what_became_of_it() {
+        let start = r#"{"compactionId":"c","turn":null}"#;
+        assert_eq!(shown("compaction/start", start), Some(Shown::Compacting));
+        let summary = r#"{"compactionId":"c","summary":[],"shadowedRange":{"start":7,"end":3},"shadowedSeqs":[7,3],"shadowedTokenCount":605,"provider":"p","model":"m"}"#;
+        let compacted = Shown::Compacted { nodes: 2, tokens: 605 };
+        assert_eq!(shown("compaction/summary", summary), Some(compacted));
+        assert_eq!(shown("compaction/end", start), None);
+        let failed = r#"{"compactionId":"c","turn":null,"error":"no summary today"}"#;
+        let reason = "no summary today".to_owned();
+        assert_eq!(shown("compaction/end", failed), Some(Shown::CompactionFailed(reason)));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use dsh_session::{Block, Draft, Json, Message, ToolCall, fallback_title};
 use serde::Serialize;
 
 use crate::assemble::Reply;
+use crate::compaction::is_too_long;
 use crate::lifecycle::{self, user_message};
 use crate::turn::{StepEnd, Turn};
 use crate::{Finish, LogError, ReplyBlock, Request, RequestHeader, TurnEnd, Usage};
@@ -18,17 +19,21 @@ impl Turn<'_> {
     /// Opens a step with these messages, lets the model answer and runs what it calls.
     pub(crate) async fn step(&mut self, entered: Vec<Message>) -> Result<StepEnd, TurnEnd> {
         self.open_step()?;
-        self.enter(&entered)?;
-        let request = self.request()?;
-        debug_assert!(request.messages.ends_with(&entered), "what entered is what is asked");
-        self.shared.commit().await?;
-        self.check_cancelled()?;
-        let header = request.header.clone();
-        let (reply, seqs) = self.answer(&request).await?;
+        let first = self.enter(&entered)?;
+        let (header, (reply, seqs)) = match self.reply(&entered).await {
+            Err(end) if is_too_long(&end) => {
+                // The chunks of the first attempt stay in the log, and no message is made from them.
+                if !self.make_room_again(first).await? {
+                    return Err(end);
+                }
+                self.reply(&entered).await?
+            }
+            answered => answered?,
+        };
         let Reply { blocks, usage, finish, replay_state } = reply;
         let message = self.assistant_message(&header, &blocks, replay_state)?;
         let draft = self.place.assistant_message(&message, usage, false, seqs);
-        self.shared.append(draft)?;
+        self.shared.append_measured(draft)?;
         let calls = message.blocks().iter().filter_map(|block| match block {
             Block::ToolCall(call) => Some(call.clone()),
             _ => None,
@@ -45,11 +50,27 @@ impl Turn<'_> {
         Ok(end)
     }
 
-    /// Logs the messages, and a title where the session has none yet.
-    fn enter(&self, entered: &[Message]) -> Result<(), LogError> {
+    /// Asks the model what the log says: the header of the request, and the reply with the chunks that it was made
+    /// from.
+    async fn reply(
+        &self,
+        entered: &[Message],
+    ) -> Result<(RequestHeader, (Reply, Vec<u64>)), TurnEnd> {
+        let request = self.request()?;
+        debug_assert!(request.messages.ends_with(entered), "what entered is what is asked");
+        self.shared.commit().await?;
+        self.check_cancelled()?;
+        let answered = self.answer(&request).await?;
+        Ok((request.header, answered))
+    }
+
+    /// Logs the messages, and a title where the session has none yet; gives the place of the first message.
+    fn enter(&self, entered: &[Message]) -> Result<Option<u64>, LogError> {
         let mut title = None;
+        let mut first = None;
         for message in entered {
             let event = self.shared.append(Ok(user_message(message)))?;
+            first = first.or(Some(event.seq));
             if title.is_none() && message.source().is_user() {
                 let words = fallback_title(&message.text(), TITLE_WORDS, TITLE_BYTES);
                 title = (!words.is_empty()).then_some((words, event.seq));
@@ -60,7 +81,7 @@ impl Turn<'_> {
         {
             self.shared.append(lifecycle::fallback_title(&title, seq))?;
         }
-        Ok(())
+        Ok(first)
     }
 
     /// Logs what the request needs that the log does not hold yet, and derives it from the log.

@@ -17,6 +17,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) place: Place,
     /// Whether the step at `place` has begun and not ended.
     step_open: bool,
+    /// Whether an attempt to make room failed; the turn makes no other.
+    pub(crate) no_room: bool,
 }
 
 /// What a step leaves to do.
@@ -36,7 +38,8 @@ impl<'a> Turn<'a> {
             return shared.turn_failed(turn, error.into());
         }
         shared.turn_started(turn);
-        let mut running = Self { shared, composition, cancel, place, step_open: false };
+        let mut running =
+            Self { shared, composition, cancel, place, step_open: false, no_room: false };
         let end = running.steps().await.unwrap_or_else(|end| end);
         // Where the log refuses an end that a plugin gave details for, it still takes a plain one.
         let closed = running.close(end).or_else(|error| running.close(error.into()));
@@ -55,6 +58,7 @@ impl<'a> Turn<'a> {
             if let Some(end) = done.take_if(|_| batch.is_empty()) {
                 return Ok(end);
             }
+            self.make_room(&batch).await?;
             let entered = self.decide(batch).await?;
             if entered.is_empty() {
                 if first {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod cancelled;
+mod compacted;
 mod durable;
 mod failures;
 mod fed;

@@ -103,6 +103,19 @@ impl Rig {
         Self { _dir, ..rig }
     }
 
+    /// The session as it is on disk, opened where another process would, while this one is still at it.
+    pub(crate) async fn crash(self, composition: Composition) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = self.path();
+        let copy = dir.path().join(path.strip_prefix(&*self.root).unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        let (live, progress) =
+            sessions(dir.path()).open(&self.id, Progress::default()).await.unwrap();
+        let rig = Self::on(dir.path(), self.id.clone(), live, progress, composition);
+        Self { _dir: Some(dir), ..rig }
+    }
+
     fn on(root: &Path, id: SessionId, live: Live, progress: Progress, parts: Composition) -> Self {
         let witness = Arc::new(Witness { live: live.clone(), seen: Mutex::default() });
         let told = live.subscribe();
@@ -178,7 +191,11 @@ impl Rig {
         let events = self.disk().await;
         for (place, request) in self.witness.seen.lock().unwrap().iter() {
             let before = &events[..usize::try_from(*place).unwrap()];
-            assert_eq!(request, &from_log(&self.id, before), "visible if and only if logged");
+            let logged = from_log(&self.id, before);
+            match request.messages.last() {
+                Some(last) if last.source().is_checkpoint() => check_summary(request, logged),
+                _ => assert_eq!(request, &logged, "visible if and only if logged"),
+            }
         }
         story(&events)
     }
@@ -216,6 +233,16 @@ fn from_log(id: &SessionId, events: &[Event]) -> Request {
     }
     let header: RequestHeader = header.unwrap().read().unwrap();
     Request { session: id.clone(), header, messages: replay.surface().messages() }
+}
+
+/// A request for a summary begins like the one of a turn, and ends with an instruction.
+fn check_summary(request: &Request, logged: Request) {
+    let mut config = logged.header.config;
+    config.max_tokens = request.header.config.max_tokens;
+    assert_eq!(request.header, RequestHeader { config, ..logged.header });
+    let (instruction, older) = request.messages.split_last().unwrap();
+    assert!(logged.messages.starts_with(older), "a summary is asked of what is logged");
+    assert!(instruction.source().is_checkpoint());
 }
 
 fn store(root: &Path) -> Store {

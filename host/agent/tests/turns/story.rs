@@ -1,7 +1,7 @@
 //! A log as a short story, one line for each event.
 
 use dsh_agent::{REJECTED, TurnEnd};
-use dsh_session::{Block, Event, Json, Message};
+use dsh_session::{Block, Event, Json, Message, SurfaceOp};
 
 /// Tells the events; chunks in a row are one line.
 pub(crate) fn story(events: &[Event]) -> Vec<String> {
@@ -29,7 +29,14 @@ fn line(event: &Event) -> String {
         "step/end" => "step end".into(),
         "user/message" => {
             let message = Message::parse(event.data.clone()).unwrap();
-            format!("{}: {}", message.source().kind, message.text())
+            match event.surface_op {
+                Some(SurfaceOp::Replace { start, end }) => {
+                    let blocks = message.blocks();
+                    let text = blocks.get(1).unwrap_or(&blocks[0]).text().unwrap();
+                    format!("checkpoint for {start}..{end}: {text}")
+                }
+                _ => format!("{}: {}", message.source().kind, message.text()),
+            }
         }
         "assistant/chunk" => "chunks".into(),
         "assistant/message" => {
@@ -62,6 +69,16 @@ fn line(event: &Event) -> String {
             data.text("reason").unwrap()
         ),
         "session/title" => format!("title {}", data.text("title").unwrap()),
+        "command/run" => format!("/{} {}", data.text("name").unwrap(), data.text("args").unwrap()),
+        "command/done" => format!("command {}", data.text("kind").unwrap()),
+        "compaction/start" => match data.read::<Option<u64>>("turn").unwrap() {
+            Some(turn) => format!("compaction in turn {turn}"),
+            None => "compaction".into(),
+        },
+        "compaction/end" => match data.text("error") {
+            Some(error) => format!("compaction failed: {error}"),
+            None => "compaction end".into(),
+        },
         "request/header" => format!("header {}", data.text("reason").unwrap()),
         other => other.into(),
     }
