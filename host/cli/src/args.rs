@@ -51,6 +51,8 @@ pub enum Command {
     Config(Config),
     /// Shows what a project's settings would reach outside with, and lets them where you say so.
     Trust(Trust),
+    /// Finds what is wrong, and says what to do about it.
+    Doctor(Doctor),
 }
 
 impl Command {
@@ -61,6 +63,8 @@ impl Command {
             Self::Sessions(args) => Some(&mut args.common),
             Self::Show(args) => Some(&mut args.common),
             Self::Mentions(args) => Some(&mut args.common),
+            // It looks at settings itself, and tells what is wrong with them.
+            Self::Doctor(_) => None,
             Self::Demo(_) | Self::Plugin(_) | Self::Config(_) | Self::Trust(_) => None,
         }
     }
@@ -200,6 +204,17 @@ pub struct Trust {
     /// Takes trust back.
     #[arg(long)]
     pub revoke: bool,
+}
+
+/// Options of `doctor`.
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// The folder that somebody works in [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
 }
 
 /// How a log is written.

@@ -178,17 +178,22 @@ impl Harness {
 
 /// The sessions of a root, with the index beside it that makes lists quick.
 pub(crate) fn sessions(root: &Path, encoding: Encoding) -> Sessions {
-    let store = Store::new(root.to_owned(), encoding, clock());
+    let store = store(root, encoding);
     Sessions::new(match index_beside(root) {
         Some(index) => store.with_index(index),
         None => store,
     })
 }
 
+/// The sessions of a root as they lie there.
+pub(crate) fn store(root: &Path, encoding: Encoding) -> Store {
+    Store::new(root.to_owned(), encoding, clock())
+}
+
 /// How new logs are written: dsh refuses a root that holds both encodings.
 fn encoding(root: &Path, options: &Options) -> anyhow::Result<Encoding> {
     let wanted = options.encoding;
-    let found = Store::new(root, Encoding::Zstd, clock()).root_encoding()?;
+    let found = store(root, Encoding::Zstd).root_encoding()?;
     if let (Some(wanted), Some(found)) = (wanted, found)
         && wanted != found
     {

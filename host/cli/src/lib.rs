@@ -7,6 +7,7 @@ mod adapter;
 mod args;
 mod config;
 mod demo;
+mod doctor;
 mod exit;
 mod find;
 mod harness;
@@ -71,6 +72,7 @@ pub async fn execute_in(
         Some(Command::Plugin(args)) => plugins::plugin(&args, out).await,
         Some(Command::Config(args)) => config::config(&args, &globals, around, out),
         Some(Command::Trust(args)) => trust::trust(&args, &globals, around, out),
+        Some(Command::Doctor(args)) => doctor::doctor(&args, &globals, around, out).await,
     }
 }
 

@@ -70,6 +70,29 @@ pub(crate) fn read(path: &Path) -> Vec<(Box<str>, Entry)> {
     entries
 }
 
+/// Why the file cannot be used as it is; none where it can, or is not there.
+pub(crate) fn damage(path: &Path, root: &Path) -> Option<String> {
+    fs::symlink_metadata(path).ok()?;
+    if stamp(path, root).is_none() || !path.is_file() {
+        return Some("it is no file of the root's owner alone".to_owned());
+    }
+    let mut reader = match File::open(path) {
+        Ok(file) => BufReader::new(file.take(MAX_BYTES)),
+        Err(error) => return Some(format!("it cannot be read: {error}")),
+    };
+    let mut line = Vec::new();
+    if reader.read_until(b'\n', &mut line).is_err() || line != FIRST.as_bytes() {
+        return Some("it does not begin as an index of this version does".to_owned());
+    }
+    let mut damaged = 0;
+    line.clear();
+    while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        damaged += usize::from(str::from_utf8(&line).ok().and_then(parse).is_none());
+        line.clear();
+    }
+    (damaged > 0).then(|| format!("{damaged} of its lines cannot be read"))
+}
+
 /// Writes the file aside, and gives it its name; whether it did.
 pub(crate) fn write(path: &Path, entries: &HashMap<Box<str>, Entry>) -> bool {
     let mut aside = path.as_os_str().to_owned();

@@ -39,6 +39,7 @@ mod disk;
 mod envelope;
 mod equal;
 mod event;
+mod examine;
 mod fit;
 mod fold;
 mod frames;
@@ -78,6 +79,7 @@ mod write;
 
 pub use envelope::EventError;
 pub use event::{Draft, Event, SurfaceOp};
+pub use examine::{Examined, examine};
 pub use fit::SurfaceError;
 pub use fold::Fold;
 pub use frames::FrameError;

@@ -27,6 +27,30 @@ impl Drop for WriterLock {
     }
 }
 
+/// Who writes the session in `dir` just now; none where nobody does.
+pub(crate) fn holder(dir: &Path) -> Option<String> {
+    let path = dir.join(FILE);
+    // Opening anything else could wait, or lead elsewhere.
+    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let file = File::open(path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(named(file)),
+        Ok(()) => {
+            let _ = file.unlock();
+            None
+        }
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// The holder's name, as it stands in the file.
+fn named(file: File) -> String {
+    let mut holder = String::new();
+    let _ = file.take(MAX_NAME).read_to_string(&mut holder);
+    let holder = holder.trim();
+    if holder.is_empty() { "another process".into() } else { holder.into() }
+}
+
 /// Why there is no lock.
 #[derive(Debug)]
 pub(crate) enum LockError {
@@ -46,13 +70,7 @@ impl WriterLock {
                 let _ = name(&mut file);
                 Ok(Self { file })
             }
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = file.take(MAX_NAME).read_to_string(&mut holder);
-                let holder = holder.trim();
-                let unknown = holder.is_empty();
-                Err(LockError::Held(if unknown { "another process".into() } else { holder.into() }))
-            }
+            Err(TryLockError::WouldBlock) => Err(LockError::Held(named(file))),
             Err(TryLockError::Error(error)) => Err(LockError::Io(error)),
         }
     }

@@ -4,6 +4,8 @@
 #![expect(clippy::print_stdout, reason = "a test that did nothing says so")]
 
 mod commands;
+mod desk;
+mod doctor;
 mod failing;
 mod interop;
 mod mentioning;

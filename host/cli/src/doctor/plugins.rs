@@ -1,0 +1,25 @@
+//! Plugins: does each load, with what it was granted.
+
+use std::path::Path;
+
+use super::finding::Report;
+use crate::harness::{Harness, Options};
+
+/// Loads the plugins as a turn would.
+pub(super) async fn check(report: &mut Report<'_>) -> anyhow::Result<()> {
+    // No session is read, so a folder that is not there will do.
+    match Harness::open(Path::new(""), Options::standard()).await {
+        Ok(harness) => {
+            let ids = harness.plugins().iter().map(|loaded| {
+                let manifest = loaded.plugin.manifest();
+                format!("{} {}", manifest.id, manifest.version)
+            });
+            report.ok("plugins", &ids.collect::<Vec<_>>().join("\n"))?;
+        }
+        Err(error) => {
+            let fix = "`dsh-wasm plugin` has what to do with a plugin that does not load";
+            report.fault("plugin-broken", &format!("{error:#}"), fix)?;
+        }
+    }
+    Ok(())
+}
