@@ -125,7 +125,7 @@ impl Plugin {
         let session = invocation.session.clone();
         let mut state = self.state(services, Some(&session));
         state.meter = Meter::without_clock(self.limits());
-        state.acts = true;
+        state.has_agent = true;
         self.call_with(state, services, RUN, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().commands else {

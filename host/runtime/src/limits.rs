@@ -32,6 +32,8 @@ pub struct Limits {
     pub log_bytes: u64,
     /// Messages, steps, surfaces, agents and whatever else is a handle, that the guest holds at one time.
     pub handles: u64,
+    /// Acts on agents: sessions that it creates, messages that it injects or withdraws, turns that it asks for.
+    pub acts: u64,
     /// Calls that run at one time. One more is refused and never waits; one inside another call of the same plugin
     /// does not count, and neither does one that waits for a turn of an agent.
     pub concurrent_calls: u64,
@@ -49,6 +51,8 @@ impl Default for Limits {
             output_bytes: 8 << 20,
             log_bytes: 64 << 10,
             handles: 4096,
+            // A command needs a few; each can be a request to a model.
+            acts: 16,
             concurrent_calls: 64,
         }
     }
@@ -67,6 +71,7 @@ impl Limits {
             output_bytes: self.output_bytes.min(cap.output_bytes),
             log_bytes: self.log_bytes.min(cap.log_bytes),
             handles: self.handles.min(cap.handles),
+            acts: self.acts.min(cap.acts),
             concurrent_calls: self.concurrent_calls.min(cap.concurrent_calls),
         }
     }
@@ -90,6 +95,8 @@ pub enum Limit {
     Output,
     /// [`Limits::handles`].
     Handles,
+    /// [`Limits::acts`].
+    Acts,
     /// [`Limits::concurrent_calls`].
     ConcurrentCalls,
     /// [`HostOptions::stack_bytes`](crate::HostOptions::stack_bytes).
@@ -108,6 +115,7 @@ impl Limit {
             Limit::HostCalls => Some("host-calls"),
             Limit::Output => Some("output-bytes"),
             Limit::Handles => Some("handles"),
+            Limit::Acts => Some("acts"),
             Limit::ConcurrentCalls => Some("concurrent-calls"),
             Limit::Stack => None,
         }
@@ -122,6 +130,7 @@ impl Limit {
             Limit::HostCalls => "calls of imports",
             Limit::Output => "bytes handed to the host",
             Limit::Handles => "live handles",
+            Limit::Acts => "acts on agents",
             Limit::ConcurrentCalls => "calls at one time",
             Limit::Stack => "bytes of stack",
         }

@@ -209,7 +209,7 @@ impl Terms {
             limits,
             table,
             link: None,
-            acts: false,
+            has_agent: false,
             held: BTreeSet::new(),
             place: None,
             last_words: None,

@@ -30,8 +30,8 @@ pub(crate) struct State {
     pub(crate) table: ResourceTable,
     /// The place in a chain; none in calls of other seams.
     pub(crate) link: Option<Link>,
-    /// Whether the call may act on agents: a command's may.
-    pub(crate) acts: bool,
+    /// Whether the call runs on behalf of an agent: a command's does.
+    pub(crate) has_agent: bool,
     /// Sessions whose agents the guest has held in this call.
     pub(crate) held: BTreeSet<String>,
     /// The call's place among those of its plugin; none while it waits for a turn, and in a chain, where the link
@@ -50,6 +50,7 @@ pub(crate) struct Used {
     table_elements: u64,
     host_calls: u64,
     output_bytes: u64,
+    acts: u64,
     pub(crate) log_bytes: u64,
 }
 
@@ -60,6 +61,11 @@ impl State {
         spend(Limit::HostCalls, host_calls, 1, self.limits.host_calls)?;
         spend(Limit::Output, output_bytes, bytes as u64, self.limits.output_bytes)?;
         Ok(())
+    }
+
+    /// Counts one act on an agent.
+    pub(crate) fn act(&mut self) -> Result<(), Breach> {
+        spend(Limit::Acts, &mut self.used.acts, 1, self.limits.acts)
     }
 
     /// Counts `bytes` of an export's result.

@@ -1,8 +1,10 @@
 //! The programs' components, and what their tests share: a host, a scripted store, a log that is kept.
 
+mod living;
 mod scripted;
 mod stored;
 
+pub use living::{Event, Living, Reply, Session, fact};
 pub use scripted::{Delay, Kept, Memory, Scripted, services, services_with};
 pub use stored::{Stored, StoredSession};
 
@@ -17,9 +19,10 @@ include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 #[must_use]
 pub fn everything() -> Capabilities {
     let mut all = Capabilities::default();
-    all.imports = ["dsh:session/query".to_owned()].into();
+    all.imports = ["dsh:session/query", "dsh:agent/agents"].map(str::to_owned).into();
     all.message_kinds = ["note".to_owned()].into();
     all.rewrite_user = true;
+    all.append_system = true;
     all.wasi_empty = true;
     all.sessions = SessionScopes::new(Scope::All, Scope::All);
     all
@@ -33,8 +36,10 @@ pub fn everything() -> Capabilities {
 #[must_use]
 pub fn manifest(id: &str) -> Manifest {
     let text = format!(
-        "id = {id:?}\nversion = \"1\"\n[declares]\nimports = [\"dsh:session/query\"]\n\
-         message-kinds = [\"note\"]\nrewrite-user = true\nwasi-empty = true\n\
+        "id = {id:?}\nversion = \"1\"\n[declares]\n\
+         imports = [\"dsh:session/query\", \"dsh:agent/agents\"]\n\
+         message-kinds = [\"note\"]\nrewrite-user = true\nappend-system = true\n\
+         wasi-empty = true\n\
          sessions = {{ titles = \"all\", texts = \"all\" }}\n"
     );
     Manifest::parse(&text).expect("a manifest")

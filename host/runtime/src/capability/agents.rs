@@ -41,7 +41,7 @@ type Answered<T> = wasmtime::Result<Result<T, WitFailure>>;
 impl wit::Host for State {
     async fn current(&mut self) -> Answered<Resource<AgentHandle>> {
         self.host_call(0)?;
-        let services = self.services.as_ref().filter(|_| self.acts);
+        let services = self.services.as_ref().filter(|_| self.has_agent);
         let Some(agents) = services.and_then(|services| services.agents.clone()) else {
             let message = "only a command runs on behalf of an agent";
             return Ok(Err(Failure::new("no-agent", message).into()));
@@ -107,6 +107,7 @@ impl wit::HostBirth for State {
 
     async fn create(&mut self, this: Resource<Unborn>) -> Answered<Resource<AgentHandle>> {
         self.host_call(0)?;
+        self.act()?;
         let Unborn { seed, birth } = self.table.delete(this)?;
         let away = self.meter.in_import();
         let created = seed.create(birth).await;
@@ -225,6 +226,7 @@ impl wit::HostAgent for State {
         key: String,
     ) -> Answered<Resource<Delivery>> {
         self.host_call(content.iter().map(block_bytes).sum::<usize>() + facts.len() + key.len())?;
+        self.act()?;
         let agent = self.table.get(&this)?.clone();
         let context = answer!(self.own_context(content, &facts, Some(&key)));
         let away = self.meter.in_import();
@@ -244,6 +246,7 @@ impl wit::HostAgent for State {
         self.host_call(
             content.iter().map(block_bytes).sum::<usize>() + facts.len() + message.len(),
         )?;
+        self.act()?;
         let agent = self.table.get(&this)?.clone();
         let context = answer!(self.own_context(content, &facts, None));
         let _away = self.meter.in_import();
@@ -258,6 +261,7 @@ impl wit::HostAgent for State {
         key: String,
     ) -> Answered<Resource<Answer>> {
         self.host_call(content.iter().map(block_bytes).sum::<usize>() + facts.len() + key.len())?;
+        self.act()?;
         let agent = self.table.get(&this)?.clone();
         let context = answer!(self.own_context(content, &facts, Some(&key)));
         // The turn calls this plugin's other seams: its own place must not be what they lack.
