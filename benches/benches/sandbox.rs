@@ -1,7 +1,5 @@
 //! Calls into components: the reference plugin's work, chains around a step, and what else a hook could be.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -134,9 +132,14 @@ fn pre_step(c: &mut Criterion) {
     let services = lend(Memory::default());
     let mut group = c.benchmark_group("pre-step");
     group.sample_size(30);
-    for (program, path) in [("passes", programs::PASSES), ("rewrites", programs::REWRITES)] {
+    let programs = [
+        ("passes", programs::PASSES),
+        ("reads", programs::READS_AND_PASSES),
+        ("rewrites", programs::REWRITES),
+    ];
+    for (program, path) in programs {
         let one = runtime.block_on(programs::chain(&[path]));
-        for links in [1, 2, 5] {
+        for links in [1, 5, 20] {
             let chain = Chain::new(std::iter::repeat_n(one.links(), links).flatten().cloned());
             for (size, bytes) in SIZES {
                 group.bench_function(format!("{program}-{links}-{size}"), |b| {
@@ -163,41 +166,5 @@ fn pre_step(c: &mut Criterion) {
     group.finish();
 }
 
-/// A hook that is a process of its own: the batch goes in as JSON and comes back.
-fn processes(c: &mut Criterion) {
-    let script = "process.stdin.pipe(process.stdout)";
-    let hooks: [(&str, &str, &[&str]); 2] =
-        [("sh", "sh", &["-c", "cat"]), ("node", "node", &["-e", script])];
-    let mut group = c.benchmark_group("process");
-    group.sample_size(10);
-    for (name, program, args) in hooks {
-        if Command::new(program).args(args).stdin(Stdio::null()).output().is_err() {
-            continue;
-        }
-        for (size, bytes) in SIZES {
-            let batch = serde_json::json!([{"id": "m0", "text": prose(bytes, 1)}]).to_string();
-            group.bench_function(format!("{name}-{size}"), |b| {
-                b.iter(|| hook(program, args, &batch));
-            });
-        }
-    }
-    group.finish();
-}
-
-fn hook(program: &str, args: &[&str], batch: &str) -> serde_json::Value {
-    let mut child = Command::new(program)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a process");
-    let mut stdin = child.stdin.take().expect("its input");
-    let output = std::thread::scope(|scope| {
-        scope.spawn(move || stdin.write_all(batch.as_bytes()));
-        child.wait_with_output().expect("its output")
-    });
-    serde_json::from_slice(&output.stdout).expect("the batch")
-}
-
-criterion_group!(sandbox, parse, prepare, candidates, pre_step, processes);
+criterion_group!(sandbox, parse, prepare, candidates, pre_step);
 criterion_main!(sandbox);

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 /// What is measured: its name on both sides, and what it is.
-const ROWS: [(&str, &str); 43] = [
+const ROWS: [(&str, &str); 29] = [
     ("decode/raw", "decode a raw log of 10,000 events"),
     ("decode/zstd", "decode it in zstd"),
     ("fold/10k", "fold 10,000 decoded events"),
@@ -39,21 +39,48 @@ const ROWS: [(&str, &str); 43] = [
     ("candidates/none", "… none matches"),
     ("candidates/disk-all", "candidates of 10,000 sessions on disk, no query"),
     ("candidates/disk-few", "… few match"),
+];
+
+/// Calls and loads of components, which have no counterpart on the other side.
+const SANDBOX: [(&str, &str); 22] = [
     ("pre-step/passes-1-1KiB", "a step through 1 component that looks at nothing, 1 KiB"),
     ("pre-step/passes-1-64KiB", "… 64 KiB"),
     ("pre-step/passes-1-4MiB", "… 4 MiB"),
-    ("pre-step/passes-2-1KiB", "… through 2, 1 KiB"),
     ("pre-step/passes-5-1KiB", "… through 5, 1 KiB"),
-    ("pre-step/passes-5-4MiB", "… through 5, 4 MiB"),
-    ("pre-step/rewrites-1-1KiB", "a step through 1 component that changes its text, 1 KiB"),
+    ("pre-step/passes-5-64KiB", "… 64 KiB"),
+    ("pre-step/passes-5-4MiB", "… 4 MiB"),
+    ("pre-step/passes-20-1KiB", "… through 20, 1 KiB"),
+    ("pre-step/passes-20-64KiB", "… 64 KiB"),
+    ("pre-step/passes-20-4MiB", "… 4 MiB"),
+    ("pre-step/reads-1-1KiB", "a step through 1 component that reads the text, 1 KiB"),
+    ("pre-step/reads-1-64KiB", "… 64 KiB"),
+    ("pre-step/reads-1-4MiB", "… 4 MiB"),
+    ("pre-step/rewrites-1-1KiB", "a step through 1 component that changes the text, 1 KiB"),
+    ("pre-step/rewrites-1-64KiB", "… 64 KiB"),
     ("pre-step/rewrites-1-4MiB", "… 4 MiB"),
     ("pre-step/native-1KiB", "a step through 1 link in Rust, 1 KiB"),
     ("pre-step/native-4MiB", "… 4 MiB"),
-    ("process/sh-1KiB", "a hook as a process, `sh -c cat`, 1 KiB"),
-    ("process/sh-4MiB", "… 4 MiB"),
-    ("process/node-1KiB", "a hook as a Node process, 1 KiB"),
-    ("process/node-4MiB", "… 4 MiB"),
+    ("live/one-of-1000", "a step through one of 1,000 live plugins in turn, 1 KiB"),
+    ("load/source", "load session-reference, compiling it"),
+    ("load/cache", "… from the cache"),
+    ("swap/from-cache", "swap a plugin for another, from the cache"),
+    ("prepare/256", "the whole of session-reference on 3 × 1 MiB of 256-byte messages"),
 ];
+
+/// Other ways to have a hook, each at these sizes.
+const HOOKS: [(&str, &str); 5] = [
+    ("process/sh", "a process for each step, `sh -c cat`"),
+    ("process/node", "… in Node"),
+    ("process/python", "… in Python"),
+    ("resident/node", "a process that stays, in Node, lines of JSON"),
+    ("resident/python", "… in Python"),
+];
+
+/// How much text a step brings.
+const SIZES: [(&str, &str); 3] = [("1KiB", "1 KiB"), ("64KiB", "64 KiB"), ("4MiB", "4 MiB")];
+
+/// The component that hooks are compared with: it reads what they read.
+const COMPONENT: &str = "pre-step/reads-1";
 
 /// Plain parses of what `decode` reads, by the libraries that could serve.
 const PARSES: [(&str, &str); 4] = [
@@ -84,13 +111,16 @@ impl Measured {
     /// When a file is there and has another shape.
     pub fn read(criterion: &Path, theirs: &Path) -> Result<Self> {
         let mut measured = Self::default();
-        for (name, _) in ROWS.iter().chain(&PARSES) {
-            let file = criterion.join(name).join("new/estimates.json");
+        let sized = HOOKS.iter().map(|(name, _)| *name).chain([COMPONENT]);
+        let sized = sized.flat_map(|name| SIZES.map(|(size, _)| format!("{name}-{size}")));
+        let plain = ROWS.iter().chain(&SANDBOX).chain(&PARSES).map(|(name, _)| (*name).to_owned());
+        for name in plain.chain(sized) {
+            let file = criterion.join(&name).join("new/estimates.json");
             if let Ok(text) = fs::read_to_string(&file) {
                 let estimates: Value = serde_json::from_str(&text)?;
                 let nanos = estimates.pointer("/median/point_estimate").and_then(Value::as_f64);
                 let nanos = nanos.with_context(|| format!("{} has no median", file.display()))?;
-                measured.ours.insert((*name).to_owned(), nanos / 1e6);
+                measured.ours.insert(name, nanos / 1e6);
             }
         }
         if let Ok(text) = fs::read_to_string(theirs) {
@@ -121,6 +151,11 @@ pub fn table(measured: &Measured) -> String {
             ratio.unwrap_or_default()
         );
     }
+    text.push_str("\n| in the sandbox | time |\n|---|--:|\n");
+    for (name, what) in SANDBOX {
+        let _ = writeln!(text, "| {what} | {} |", time(measured.ours.get(name)));
+    }
+    hooks(measured, &mut text);
     text.push_str("\n| plain parse of the same bytes | time | decode takes |\n|---|--:|--:|\n");
     for (name, what) in PARSES {
         let decode = name.split_once("-parsed").map_or(name, |(decode, _)| decode);
@@ -129,6 +164,23 @@ pub fn table(measured: &Measured) -> String {
         let _ = writeln!(text, "| {what} | {} | {} |", time(parse), ratio.unwrap_or_default());
     }
     text
+}
+
+/// What else a hook could be, beside a component that reads the same text.
+fn hooks(measured: &Measured, text: &mut String) {
+    text.push_str(
+        "\n| a hook that is | with | time | a component takes | ratio |\n|---|---|--:|--:|--:|\n",
+    );
+    for (name, what) in HOOKS {
+        for (size, shown) in SIZES {
+            let hook = measured.ours.get(&format!("{name}-{size}"));
+            let component = measured.ours.get(&format!("{COMPONENT}-{size}"));
+            let ratio = hook.zip(component).map(|(hook, component)| ratio(hook / component));
+            let (hook, component) = (time(hook), time(component));
+            let ratio = ratio.unwrap_or_default();
+            let _ = writeln!(text, "| {what} | {shown} | {hook} | {component} | {ratio} |");
+        }
+    }
 }
 
 /// Three digits and a unit.
@@ -167,10 +219,13 @@ mod tests {
         measured.theirs.insert("decode/raw".to_owned(), 25.0);
         measured.ours.insert("decode/raw-parsed-by-sonic".to_owned(), 1.6);
         measured.theirs.insert("parse/unclosed".to_owned(), 3400.0);
+        measured.ours.insert("resident/node-64KiB".to_owned(), 0.9);
+        measured.ours.insert("pre-step/reads-1-64KiB".to_owned(), 0.09);
         let text = table(&measured);
         let row = |what: &str| text.lines().find(|line| line.contains(what)).unwrap().to_owned();
         assert!(row("decode a raw log").ends_with("| 2.00 ms | 25.0 ms | 12.5× |"));
         assert!(row("64 KiB of `@[`").ends_with("|  | 3.40 s |  |"));
+        assert!(row("lines of JSON | 64 KiB").ends_with("| 900 µs | 90.0 µs | 10.0× |"));
         assert!(text.contains("by sonic-rs, into its values | 1.60 ms | 1.25× |"));
     }
 

@@ -30,6 +30,11 @@ pub(crate) async fn adds_context() {
 }
 
 #[tokio::test]
+pub(crate) async fn reads_and_passes() {
+    assert_eq!(entered(&ungranted(programs::READS_AND_PASSES).await).await, UNTOUCHED);
+}
+
+#[tokio::test]
 pub(crate) async fn granted_kind() {
     let [one, two] = UNTOUCHED;
     let note = context("granted_kind", "c0", "a note", r#"{"kind":"note","about":["x"]}"#);
