@@ -9,11 +9,10 @@ use serde_json::Value;
 
 use crate::desk::Desk;
 
-/// What `doctor` found: names with their grades and words.
-async fn findings(
-    desk: &Desk,
-    args: &[&str],
-) -> (Result<Exit, String>, Vec<(String, String, String)>) {
+/// How `doctor` ended, and what it found: names with their grades and words.
+struct Found(Result<Exit, String>, Vec<(String, String, String)>);
+
+async fn findings(desk: &Desk, args: &[&str]) -> Found {
     let root = desk.path("sessions");
     let root = ["doctor", "--json", "--root", root.to_str().unwrap()];
     let ran = desk.run(&[&root, args].concat()).await;
@@ -24,18 +23,13 @@ async fn findings(
         assert_eq!(line["fix"].is_null(), well, "what is wrong says what to do: {line}");
         (text("finding"), text("grade"), text("says"))
     });
-    (ran.exit, found.collect())
+    Found(ran.exit, found.collect())
 }
 
 /// That one finding is there, and how `doctor` ends with it.
 #[track_caller]
-fn told(
-    found: &(Result<Exit, String>, Vec<(String, String, String)>),
-    name: &str,
-    grade: &str,
-    says: &str,
-) {
-    let (exit, found) = found;
+fn told(found: &Found, name: &str, grade: &str, says: &str) {
+    let Found(exit, found) = found;
     let it = found.iter().find(|(found, _, _)| found == name);
     let Some((_, at, words)) = it else { panic!("no {name} in {found:?}") };
     assert_eq!(at, grade, "{name}");
@@ -51,7 +45,7 @@ async fn where_nothing_is_wrong_it_finds_nothing() {
         ("project/AGENTS.md", "Be kind."),
     ]);
     fs::create_dir(desk.path("sessions")).unwrap();
-    let (exit, found) = findings(&desk, &[]).await;
+    let Found(exit, found) = findings(&desk, &[]).await;
     assert_eq!(exit, Ok(Exit::Done));
     assert!(found.iter().all(|(_, grade, _)| grade == "ok"), "{found:?}");
     let names: Vec<_> = found.iter().map(|(name, _, _)| name.as_str()).collect();
