@@ -104,14 +104,42 @@ pub struct Run {
     /// The working directory of a new session [default: the current one]
     #[arg(long, value_name = "DIR", conflicts_with = "session")]
     pub cwd: Option<PathBuf>,
-    /// Who answers: `echo`, or `script:FILE` for replies from a file [default: as the settings say, else `echo`]
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<String>,
+    /// Who answers.
+    #[command(flatten)]
+    pub answering: Answering,
     /// How the log of a new session is written [default: as the others in the folder are]
     #[arg(long, value_enum, conflicts_with = "session")]
     pub encoding: Option<LogEncoding>,
     /// What to say; `-` reads it from standard input.
     pub prompt: String,
+}
+
+/// Who answers, where it is not as the settings say.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Answering {
+    /// The model, in the service's own word, or SERVICE/MODEL; offline `echo`, or `script:FILE` for replies from a file [default: as the settings say, else `echo`]
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// A service that is known by name: deepseek, openai, openrouter, ollama, vllm, llamacpp, lmstudio
+    #[arg(long, value_name = "SERVICE")]
+    pub provider: Option<String>,
+    /// The URL of a service that speaks the chat completions of OpenAI
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+}
+
+impl Answering {
+    /// The keys that were set so.
+    pub(crate) fn flags(&self) -> Vec<(&'static str, &'static str, String)> {
+        let flags = [
+            ("--model", "model.name", &self.model),
+            ("--provider", "model.provider", &self.provider),
+            ("--base-url", "model.base-url", &self.base_url),
+        ];
+        let said =
+            flags.into_iter().filter_map(|(flag, key, said)| Some((flag, key, said.clone()?)));
+        said.collect()
+    }
 }
 
 /// Options of `sessions`.

@@ -14,6 +14,7 @@ mod harness;
 mod home;
 mod list;
 mod mentions;
+mod model;
 mod outcome;
 mod plugins;
 mod run;

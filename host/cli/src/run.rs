@@ -4,11 +4,9 @@ mod shower;
 
 use std::io::{self, Read as _, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context as _;
-use dsh_agent::{Agent, Cause, Model, Target};
-use dsh_model::{Echo, Script, Scripted};
+use dsh_agent::{Agent, Cause, Target};
 use dsh_session::{Encoding, SessionId};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -18,7 +16,7 @@ use crate::exit::Exit;
 use crate::harness::{Harness, Options};
 use crate::outcome::Outcome;
 use crate::surroundings::Surroundings;
-use crate::{find, harness, settings};
+use crate::{find, harness, model, settings};
 use shower::Shower;
 
 /// Runs one turn; the reply goes to `out`, notices go to `err`. A prompt that reached nobody is given back.
@@ -52,11 +50,10 @@ async fn turn(
     }
     let root = find::root(&args.common)?;
     let place = Place::of(args, around, &root).await?;
-    let flags = args.model.iter().map(|model| ("--model", "model.name", model.clone()));
-    let flags: Vec<_> = flags.collect();
+    let flags = args.answering.flags();
     let here = settings::here(globals, around, &flags, place.cwd(), shown.err())?;
     let settings = here.settings;
-    let model = model(&settings.model.name)?;
+    let model = model::choose(&settings, around).await?;
     let options = Options {
         encoding: args.encoding.map(Into::into),
         preferred: settings.encoding.as_deref().map(encoding),
@@ -132,22 +129,6 @@ fn prompt(args: &Run) -> anyhow::Result<String> {
         .read_to_string(&mut prompt)
         .context("the prompt cannot be read from standard input")?;
     Ok(prompt)
-}
-
-fn model(said: &str) -> anyhow::Result<Arc<dyn Model>> {
-    if said == "echo" {
-        return Ok(Arc::new(Echo));
-    }
-    let Some(file) = said.strip_prefix("script:") else {
-        anyhow::bail!(
-            "there is no model {said:?}: `echo` answers with what it got, `script:FILE` from a file"
-        );
-    };
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("the script {file:?} cannot be read"))?;
-    let script =
-        Script::parse(&text).with_context(|| format!("the script {file:?} cannot be used"))?;
-    Ok(Arc::new(Scripted::new(script)))
 }
 
 /// A new session's directory, as every log has it: absolute, without links.

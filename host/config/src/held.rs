@@ -1,7 +1,7 @@
 //! The values that hold, read by key.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::layers::server;
 use crate::{ConfigError, Entry, Key, Model, Origin, Secret, Server, Standing, Transport, Value};
@@ -118,7 +118,10 @@ impl<'a> Held<'a> {
         Ok(match &entry.value {
             Value::Secret(secret) => Some(Key::Given(secret.clone())),
             Value::Text(name) => Some(Key::Variable(name.clone())),
-            Value::List(words) => Some(Key::Command(words.clone())),
+            Value::List(words) => {
+                let folder = entry.origin.folder().map(Path::to_owned);
+                Some(Key::Command { words: words.clone(), folder })
+            }
             _ => None,
         })
     }
@@ -137,7 +140,10 @@ impl<'a> Held<'a> {
         let key = |what: &str| format!("mcp.{name}.{what}");
         let (env, headers) = (self.table(&key("env")), self.table(&key("headers")));
         let transport = match (self.list(&key("command")), self.text(&key("url"))) {
-            (Some(words), None) if headers.is_empty() => Transport::Command { words, env },
+            (Some(words), None) if headers.is_empty() => {
+                let folder = entry.origin.folder().map(Path::to_owned);
+                Transport::Command { words, folder, env }
+            }
             (None, Some(url)) if env.is_empty() => Transport::Url { url, headers },
             (Some(_), None) => {
                 let why = format!(

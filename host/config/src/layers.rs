@@ -160,11 +160,13 @@ impl Layers {
             // A server is set whole: half a command of one layer is none of another's.
             let server =
                 higher && server(&entry.key).is_some_and(|own| server(&above.key) == Some(own));
-            // A key goes to the service that its own layer, or a higher one, names; to no other.
-            let credential = higher
-                && CREDENTIALS.contains(&entry.key.as_str())
+            // A service is set whole, with its key: a key goes to the service that its own layer, or a higher
+            // one, names, and to no other.
+            let service = higher
+                && (CREDENTIALS.contains(&entry.key.as_str())
+                    || SERVICE.contains(&entry.key.as_str()))
                 && SERVICE.contains(&above.key.as_str());
-            same || server || credential
+            same || server || service
         })
     }
 }

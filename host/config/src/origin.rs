@@ -68,6 +68,20 @@ impl Origin {
     }
 }
 
+impl Origin {
+    /// The folder that a value's relative paths begin at, and that its commands are started in; none for what stands
+    /// in no file.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            // The project's folder, not the one in it that holds the file.
+            Self::File { layer: Layer::Project, file, .. } => file.parent()?.parent(),
+            Self::File { file, .. } => file.parent(),
+            Self::Default | Self::Variable(_) | Self::Flag(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -65,8 +65,13 @@ pub enum Key {
     Given(Secret),
     /// It is in the variable of this name.
     Variable(String),
-    /// This command prints it.
-    Command(Vec<String>),
+    /// A command prints it.
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// The folder that it is started in; none is the current one.
+        folder: Option<PathBuf>,
+    },
 }
 
 /// Tools and what is asked before one runs.
@@ -106,6 +111,8 @@ pub enum Transport {
     Command {
         /// The program and its arguments.
         words: Vec<String>,
+        /// The folder that it is started in; none is the current one.
+        folder: Option<PathBuf>,
         /// Variables that it gets.
         env: BTreeMap<String, Secret>,
     },

@@ -121,7 +121,7 @@ impl Kind {
             Self::Command => value
                 .as_array()
                 .and_then(texts)
-                .filter(|words| words.first().is_some_and(|program| !program.is_empty()))
+                .and_then(|words| base.command(words))
                 .map(Value::List),
             Self::List | Self::Rules => value.as_array().and_then(texts).map(Value::List),
             Self::Table => value.as_table().and_then(table).map(Value::Table),
@@ -184,6 +184,16 @@ impl Base<'_> {
             None if text == "~" => self.home.map(Path::to_owned),
             None => Some(self.folder.join(text)),
         }
+    }
+
+    /// A command whose program is not looked for in whatever folder it is started in.
+    fn command(self, mut words: Vec<String>) -> Option<Vec<String>> {
+        let program = words.first_mut().filter(|program| !program.is_empty())?;
+        if program.contains('/') {
+            let plain = program.strip_prefix("./").unwrap_or(program);
+            *program = self.join(plain)?.to_str()?.to_owned();
+        }
+        Some(words)
     }
 }
 
@@ -325,6 +335,10 @@ mod tests {
         assert_eq!(read(Kind::Path, "'/a'"), path("/a"));
         assert_eq!(read(Kind::Path, "'~/a'"), path("/home/me/a"));
         assert_eq!(read(Kind::Path, "'~'"), path("/home/me"));
+        let words = |words: [&str; 2]| Ok(Value::List(words.map(str::to_owned).into()));
+        assert_eq!(read(Kind::Command, "['./a', './b']"), words(["/etc/a", "./b"]));
+        assert_eq!(read(Kind::Command, "['~/a', 'b']"), words(["/home/me/a", "b"]));
+        assert_eq!(read(Kind::Command, "['a', 'b']"), words(["a", "b"]), "found by the PATH");
     }
 
     #[test]

@@ -108,6 +108,7 @@ fn a_key_goes_to_no_service_that_a_higher_layer_names() {
     for project in ["model.base-url = 'http://theirs'", "model.provider = 'theirs'"] {
         let settings = settle(user, project, true);
         assert!(settings.model.key.is_none() && settings.model.headers.is_empty(), "{project}");
+        assert_ne!(settings.model.base_url.as_deref(), Some("http://mine"), "{project}");
     }
     let key = settle(user, "model.key-env = 'OTHER'", true).model.key;
     assert_eq!(key, Some(Key::Variable("OTHER".into())), "the higher layer's");

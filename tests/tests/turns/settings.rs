@@ -97,7 +97,7 @@ async fn trust_shows_every_value_and_holds_until_one_changes() {
     );
     for said in [
         "  model.name = \"script:replies.jsonl\"\n",
-        "  mcp.evil.command = [\"./serve\", \"\\u{1b}[2J\"]\n",
+        &format!("  mcp.evil.command = [{:?}, \"\\u{{1b}}[2J\"]\n", desk.path("project/serve")),
         &format!("    with the file {} as it is now\n", desk.path("project/serve").display()),
     ] {
         assert!(nobody.out.contains(said), "{}", nobody.out);
