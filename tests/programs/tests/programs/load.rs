@@ -123,6 +123,22 @@ async fn a_seam_of_another_type_is_refused_with_its_interface_and_function() {
 }
 
 #[tokio::test]
+async fn each_seam_is_checked_when_it_is_loaded() {
+    for (seam, function) in [
+        ("pre-step", "handle"),
+        ("references", "parse"),
+        ("tool-gate", "check"),
+        ("commands", "available"),
+    ] {
+        let other = mistyped("").replace("mentions", seam).replace("candidates", function);
+        let err = refusal_of(&other).await;
+        let LoadError::Mismatch { interface, reason, .. } = &err else { panic!("{err:?}") };
+        assert_eq!(interface, &format!("dsh:agent/{seam}@0.1.0"));
+        assert!(reason.contains(function), "{reason}");
+    }
+}
+
+#[tokio::test]
 async fn a_component_with_async_functions_is_taken() {
     let wat = mistyped("").replacen("(component", "(component (core func (canon task.cancel))", 1);
     // It compiles: what is wrong comes after.

@@ -2,8 +2,10 @@
 
 mod catalog;
 mod chain;
+mod command;
 mod death;
 mod decision;
+mod gate;
 mod host;
 mod limit;
 mod load;
@@ -15,8 +17,10 @@ mod seam;
 mod wasi;
 
 use chain::*;
+use command::*;
 use death::*;
 use decision::*;
+use gate::*;
 use limit::*;
 use message::*;
 use policy::*;
