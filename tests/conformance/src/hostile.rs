@@ -3,11 +3,12 @@
 mod attempt;
 mod in_calls;
 mod in_loads;
+mod memory;
 mod sound;
 
 use std::io;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use dsh_plugin_host::{HostOptions, PluginHost};
 use program_tests as programs;
 
@@ -51,6 +52,28 @@ impl Case {
     }
 }
 
+impl Case {
+    /// As [`judge`](Self::judge), and once more: no memory may be kept of what was stopped. Gives how much was, in
+    /// bytes, where that can be told.
+    ///
+    /// # Errors
+    ///
+    /// As [`judge`](Self::judge), and where more was kept than an allocator moves about.
+    pub async fn judge_twice(&self, host: &PluginHost) -> Result<(String, Option<u64>)> {
+        let said = self.judge(host).await?;
+        let before = memory::resident();
+        self.judge(host).await.context("when it was run once more")?;
+        let kept = before.zip(memory::resident());
+        let kept = kept.map(|(before, after)| after.saturating_sub(before));
+        ensure!(
+            kept.is_none_or(|kept| kept <= memory::MAY_KEEP),
+            "{} KiB were kept when it was run once more",
+            kept.unwrap_or_default() >> 10
+        );
+        Ok((said, kept))
+    }
+}
+
 /// Every case.
 ///
 /// # Errors
@@ -62,7 +85,8 @@ pub fn cases() -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Runs `cases`, all on one host. Writes to `out` a line for each, with what stopped it or what was wrong, and the sum.
+/// Runs `cases`, all on one host, each twice. Writes to `out` a line for each, with what stopped it and how much more
+/// memory the process had after the second time, or what was wrong; and the sum.
 ///
 /// # Errors
 ///
@@ -74,11 +98,13 @@ pub async fn run(cases: &[Case], out: &mut dyn io::Write) -> Result<Tally> {
     let host = PluginHost::new(options)?;
     let mut tally = Tally::default();
     for case in cases {
-        match case.judge(&host).await {
-            Ok(said) => {
+        match case.judge_twice(&host).await {
+            Ok((said, kept)) => {
                 tally.passed += 1;
                 // A panic's text has lines of its own.
-                writeln!(out, "passed  {}: {}", case.sentence, said.replace('\n', " "))?;
+                let said = said.replace('\n', " ");
+                let kept = kept.map(|kept| format!(" (+{} KiB)", kept >> 10)).unwrap_or_default();
+                writeln!(out, "passed  {}: {said}{kept}", case.sentence)?;
             }
             Err(err) => {
                 tally.failed += 1;

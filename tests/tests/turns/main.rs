@@ -13,3 +13,4 @@ mod recorded;
 mod rejecting;
 mod reopening;
 mod settings;
+mod unharmed;
