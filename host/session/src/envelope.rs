@@ -1,18 +1,13 @@
 //! One row of a log as its members, borrowed from the line (contracts §1.2).
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::fit::SurfaceError;
-use crate::json::{Text, text};
 use crate::legacy::LegacyError;
 use crate::number::{safe_count, safe_integer};
-use crate::{MessageError, Object, SurfaceOp};
+use crate::{MessageError, Raw, SurfaceOp};
 
 /// Why an event cannot be in a log.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -47,23 +42,48 @@ pub enum EventError {
 /// A row's members as they stand in the line; of a repeated one the last, as in JavaScript.
 #[derive(Debug, Default)]
 pub(crate) struct Envelope<'a> {
-    pub(crate) kind: Option<&'a RawValue>,
-    pub(crate) seq: Option<&'a RawValue>,
-    pub(crate) time: Option<&'a RawValue>,
-    pub(crate) data: Option<&'a RawValue>,
-    ignorable: Option<&'a RawValue>,
-    surface_op: Option<&'a RawValue>,
-    sources: Option<&'a RawValue>,
+    pub(crate) kind: Option<Raw<'a>>,
+    pub(crate) seq: Option<Raw<'a>>,
+    pub(crate) time: Option<Raw<'a>>,
+    pub(crate) data: Option<Raw<'a>>,
+    ignorable: Option<Raw<'a>>,
+    surface_op: Option<Raw<'a>>,
+    sources: Option<Raw<'a>>,
     /// The place and time of a packed row's first event.
-    pub(crate) seq0: Option<&'a RawValue>,
-    pub(crate) time0: Option<&'a RawValue>,
+    pub(crate) seq0: Option<Raw<'a>>,
+    pub(crate) time0: Option<Raw<'a>>,
     other: Option<Cow<'a, str>>,
 }
 
 impl<'a> Envelope<'a> {
+    /// The members of a row; none where it is no object.
+    pub(crate) fn of(row: Raw<'a>) -> Option<Self> {
+        let mut found = Self::default();
+        for (name, value) in row.members()? {
+            let name = name.text()?;
+            let member = match &*name {
+                "type" => &mut found.kind,
+                "seq" => &mut found.seq,
+                "time" => &mut found.time,
+                "data" => &mut found.data,
+                "ignorable" => &mut found.ignorable,
+                "surfaceOp" => &mut found.surface_op,
+                "sourceEventSeqs" => &mut found.sources,
+                "seq0" => &mut found.seq0,
+                "time0" => &mut found.time0,
+                _ => {
+                    found.other = Some(name);
+                    continue;
+                }
+            };
+            *member = Some(value);
+        }
+        Some(found)
+    }
+
     /// The type; none where it is no string.
     pub(crate) fn kind(&self) -> Option<Cow<'a, str>> {
-        self.kind.and_then(text)
+        self.kind.and_then(Raw::text)
     }
 
     /// The place, where it is one.
@@ -93,7 +113,7 @@ impl<'a> Envelope<'a> {
     }
 
     /// Checks the closed envelope; gives type, time, data and whether the event is ignorable.
-    pub(crate) fn check(&self) -> Result<(Cow<'a, str>, i64, &'a RawValue, bool), EventError> {
+    pub(crate) fn check(&self) -> Result<(Cow<'a, str>, i64, Raw<'a>, bool), EventError> {
         if let Some(other) = &self.other {
             return Err(EventError::Member(other.as_ref().into()));
         }
@@ -104,7 +124,7 @@ impl<'a> Envelope<'a> {
         let time = self.time.and_then(|time| safe_integer(time.get()));
         let time = time.ok_or(EventError::Envelope("time is no integer within 2^53 - 1"))?;
         let data = self.data.ok_or(EventError::Envelope("data is missing"))?;
-        match self.ignorable.map(RawValue::get) {
+        match self.ignorable.map(Raw::get) {
             None => Ok((kind, time, data, false)),
             Some("true") => Ok((kind, time, data, true)),
             Some(_) => Err(EventError::Envelope("ignorable is other than `true`")),
@@ -123,12 +143,12 @@ impl<'a> Envelope<'a> {
     /// How it changes the surface.
     pub(crate) fn surface_op(&self) -> Result<SurfaceOp, SurfaceError> {
         let op = self.surface_op.ok_or(SurfaceError::OpMissing)?;
-        if let Some(name) = text(op) {
+        if let Some(name) = op.text() {
             return if name == "append" { Ok(SurfaceOp::Append) } else { Err(SurfaceError::Op) };
         }
-        let op: Object<'_> = serde_json::from_str(op.get()).map_err(|_| SurfaceError::Op)?;
+        let op = op.object().ok_or(SurfaceError::Op)?;
         let end = |name| op.get(name).and_then(|seq| safe_count(seq.get()));
-        match (op.get("op").and_then(text).as_deref(), end("start"), end("end")) {
+        match (op.str("op").as_deref(), end("start"), end("end")) {
             (Some("replace"), Some(start), Some(end))
                 if op.has_only(&["op", "start", "end"], &[]) =>
             {
@@ -149,47 +169,8 @@ impl<'a> Envelope<'a> {
     /// The events that it was made from.
     pub(crate) fn sources(&self) -> Result<Option<Vec<u64>>, SurfaceError> {
         let Some(sources) = self.sources else { return Ok(None) };
-        if let Ok(seqs) = serde_json::from_str(sources.get()) {
-            return Ok(Some(seqs));
-        }
-        let seqs: Vec<&RawValue> =
-            serde_json::from_str(sources.get()).map_err(|_| SurfaceError::SourcesNoList)?;
-        let seqs = seqs.into_iter().map(|seq| safe_count(seq.get()));
+        let seqs = sources.items().ok_or(SurfaceError::SourcesNoList)?;
+        let seqs = seqs.map(|seq| safe_count(seq.get()));
         seqs.collect::<Option<_>>().map(Some).ok_or(SurfaceError::SourcesNoSeq)
-    }
-}
-
-impl<'de> Deserialize<'de> for Envelope<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Envelope<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a row")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut row = Envelope::default();
-                while let Some((Text(name), value)) = map.next_entry()? {
-                    let member = match &*name {
-                        "type" => &mut row.kind,
-                        "seq" => &mut row.seq,
-                        "time" => &mut row.time,
-                        "data" => &mut row.data,
-                        "ignorable" => &mut row.ignorable,
-                        "surfaceOp" => &mut row.surface_op,
-                        "sourceEventSeqs" => &mut row.sources,
-                        "seq0" => &mut row.seq0,
-                        "time0" => &mut row.time0,
-                        _ => {
-                            row.other = Some(name);
-                            continue;
-                        }
-                    };
-                    *member = Some(value);
-                }
-                Ok(row)
-            }
-        }
-        deserializer.deserialize_map(Members)
     }
 }

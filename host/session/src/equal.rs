@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::value::RawValue;
-
-use crate::Object;
+use crate::Raw;
 
 /// Deeper values count as different: an honest rewrite repeats its original's text, and a hostile one must not cost
 /// time that grows with the square of its depth.
 const DEPTH: usize = 64;
 
 /// Whether both say the same, whatever their spelling and the order of their members; repeated members count once.
-pub(crate) fn same(one: &RawValue, other: &RawValue) -> bool {
+pub(crate) fn same(one: Raw<'_>, other: Raw<'_>) -> bool {
     let mut pairs = vec![(one, other, 0)];
     while let Some((one, other, depth)) = pairs.pop() {
         if one.get() == other.get() {
@@ -25,22 +23,18 @@ pub(crate) fn same(one: &RawValue, other: &RawValue) -> bool {
 }
 
 /// Compares one level; what lies deeper is left to `deeper`.
-fn level<'a>(
-    one: &'a RawValue,
-    other: &'a RawValue,
-    mut deeper: impl FnMut(&'a RawValue, &'a RawValue),
-) -> bool {
+fn level<'a>(one: Raw<'a>, other: Raw<'a>, mut deeper: impl FnMut(Raw<'a>, Raw<'a>)) -> bool {
     let (first, second) = (one.get(), other.get());
     match (first.as_bytes().first(), second.as_bytes().first()) {
         (Some(b'{'), Some(b'{')) => {
-            let (Some(one), Some(other)) = (members(first), members(second)) else { return false };
+            let (Some(one), Some(other)) = (members(one), members(other)) else { return false };
             let same = one.keys().eq(other.keys());
             one.into_values().zip(other.into_values()).for_each(|(one, other)| deeper(one, other));
             same
         }
         (Some(b'['), Some(b'[')) => {
-            let items = |text| serde_json::from_str::<Vec<&RawValue>>(text).ok();
-            let (Some(one), Some(other)) = (items(first), items(second)) else { return false };
+            let items = |list: Raw<'a>| list.items().map(Iterator::collect::<Vec<_>>);
+            let (Some(one), Some(other)) = (items(one), items(other)) else { return false };
             let same = one.len() == other.len();
             one.into_iter().zip(other).for_each(|(one, other)| deeper(one, other));
             same
@@ -56,8 +50,8 @@ fn level<'a>(
     }
 }
 
-fn members(text: &str) -> Option<BTreeMap<String, &RawValue>> {
-    let object: Object<'_> = serde_json::from_str(text).ok()?;
+fn members(object: Raw<'_>) -> Option<BTreeMap<String, Raw<'_>>> {
+    let object = object.object()?;
     Some(object.iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
@@ -67,7 +61,7 @@ mod tests {
 
     #[track_caller]
     fn check(one: &str, other: &str, expected: bool) {
-        let raw = |text| serde_json::from_str::<&RawValue>(text).unwrap();
+        let raw = |text| Raw::parse(text).unwrap();
         assert_eq!(same(raw(one), raw(other)), expected, "{one} {other}");
     }
 

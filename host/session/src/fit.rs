@@ -1,10 +1,9 @@
 //! Whether an event fits the surface that it stands on (contracts §2).
 
-use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::equal::same;
-use crate::{Event, Json, MAX_SAFE_INTEGER, Node, NodeRole, Object};
+use crate::{Event, Json, MAX_SAFE_INTEGER, Node, NodeRole, Object, Raw};
 
 /// Why an event does not fit the surface that it stands on.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -113,20 +112,15 @@ pub(crate) fn check_rewrite(target: Option<&Node>, node: &Node) -> Result<(), Su
 fn same_but_content(one: &Node, other: &Node) -> Option<bool> {
     let rest = match (&one.rest, &other.rest) {
         (None, None) => true,
-        (Some(one), Some(other)) => same(raw(one)?, raw(other)?),
+        (Some(one), Some(other)) => same(Raw::from(one), Raw::from(other)),
         _ => false,
     };
     let (one, other) = (one.message.json().object().ok()?, other.message.json().object().ok()?);
     let envelope = |message: &Object<'_>| message.without(&["content"]);
     let block = |message: &Object<'_>| -> Option<Json> {
-        let blocks: Vec<Json> = message.list("content")?;
-        blocks.first()?.object().ok()?.without(&["content"])
+        message.items("content")?.next()?.object()?.without(&["content"])
     };
-    let envelopes = same(raw(&envelope(&one)?)?, raw(&envelope(&other)?)?);
-    let blocks = same(raw(&block(&one)?)?, raw(&block(&other)?)?);
-    Some(rest && envelopes && blocks)
-}
-
-fn raw(json: &Json) -> Option<&RawValue> {
-    serde_json::from_str(json.as_str()).ok()
+    let same =
+        |one: Option<Json>, other: Option<Json>| Some(same(Raw::from(&one?), Raw::from(&other?)));
+    Some(rest && same(envelope(&one), envelope(&other))? && same(block(&one), block(&other))?)
 }

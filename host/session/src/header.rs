@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::number::safe_count;
-use crate::{Json, Object, SessionId};
+use crate::{Json, Object, Raw, SessionId};
 
 /// The members that this version knows.
 const KNOWN: [&str; 10] = [
@@ -95,7 +94,7 @@ impl Header {
     pub fn parse(line: &str) -> Result<Self, HeaderError> {
         let header: Object<'_> =
             serde_json::from_str(line).map_err(|_| HeaderError::NotAnObject)?;
-        let version = header.get("version").map(RawValue::get);
+        let version = header.get("version").map(Raw::get);
         match version.and_then(|text| Some((text, text.parse::<f64>().ok()?))) {
             Some((_, 0.0)) => {}
             Some((text, _)) => return Err(HeaderError::Version(text.into())),
@@ -190,7 +189,7 @@ fn optional<T>(
     header: &Object<'_>,
     name: &'static str,
     wanted: &'static str,
-    read: impl FnOnce(&RawValue) -> Option<T>,
+    read: impl FnOnce(Raw<'_>) -> Option<T>,
 ) -> Result<Option<T>, HeaderError> {
     header.get(name).map(|raw| read(raw).ok_or(shape(name, wanted))).transpose()
 }

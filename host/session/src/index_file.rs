@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::index::Entry;
 use crate::stamp::Stamp;
 use crate::title::TitleFold;
-use crate::{Header, Json};
+use crate::{Header, Json, Raw};
 
 /// What the file begins with. A version that writes other lines changes it.
 const FIRST: &str = "dsh-index 1\n";
@@ -163,7 +163,7 @@ fn parse(line: &str) -> Option<(Box<str>, Entry)> {
     let line: Line<'_> = serde_json::from_str(json).ok()?;
     let title = line.titles.map(|titles| {
         let latest = titles.into_iter().next();
-        TitleFold::from(latest.map(|(seq, time, data)| (seq, time, Json::from(data))))
+        TitleFold::from(latest.map(|(seq, time, data)| (seq, time, Json::from(Raw::from(data)))))
     });
     let stamp = Stamp { parts: line.stamp };
     Some((line.log, Entry { stamp, header: Header::parse(line.header.get()).ok()?, title }))

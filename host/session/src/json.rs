@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{self, DeserializeOwned, Visitor};
+use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::Object;
-use crate::id::{Piece, pieces};
+use crate::{Object, Raw};
 
 /// One JSON value as its text, byte for byte.
 ///
@@ -24,8 +23,7 @@ impl Json {
     /// # Errors
     /// When it is not exactly one JSON value.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        let raw: &RawValue = serde_json::from_str(text)?;
-        Ok(Self(raw.get().into()))
+        Raw::parse(text).map(Self::from)
     }
 
     /// Writes `value` as JSON.
@@ -54,7 +52,8 @@ impl Json {
     /// # Errors
     /// When it is anything else.
     pub fn object(&self) -> Result<Object<'_>, serde_json::Error> {
-        serde_json::from_str(&self.0)
+        let object = Raw::from(self).object();
+        object.ok_or_else(|| de::Error::custom("a JSON object was expected"))
     }
 }
 
@@ -71,8 +70,8 @@ impl fmt::Debug for Json {
     }
 }
 
-impl From<&RawValue> for Json {
-    fn from(raw: &RawValue) -> Self {
+impl From<Raw<'_>> for Json {
+    fn from(raw: Raw<'_>) -> Self {
         Self(raw.get().into())
     }
 }
@@ -86,7 +85,8 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::from(&*Box::<RawValue>::deserialize(deserializer)?))
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self::from(Raw::from(&*raw)))
     }
 }
 
@@ -144,71 +144,6 @@ fn surrogate(bytes: &[u8], start: usize) -> Option<u16> {
     (0xd800..=0xdfff).contains(&unit).then_some(unit)
 }
 
-/// Whether the value is a JSON string.
-pub(crate) fn is_string(raw: &RawValue) -> bool {
-    raw.get().starts_with('"')
-}
-
-/// Whether the value is a JSON number.
-pub(crate) fn is_number(raw: &RawValue) -> bool {
-    raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit())
-}
-
-/// A JSON string's text, lone surrogates as U+FFFD; none where the value is no string.
-pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    if !is_string(raw) {
-        return None;
-    }
-    if memchr::memchr(b'\\', raw.get().as_bytes()).is_none() {
-        return raw.get().strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed);
-    }
-    read::<String>(raw.get()).ok().map(Cow::Owned)
-}
-
-/// WTF-8 as UTF-8, each lone surrogate as one U+FFFD.
-fn lossy(wtf8: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(wtf8) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => pieces(wtf8)
-            .map(|piece| match piece {
-                Piece::Text(text) => text,
-                Piece::Surrogate(_) => "\u{fffd}",
-            })
-            .collect(),
-    }
-}
-
-/// A JSON string as UTF-8, lone surrogates as U+FFFD.
-pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Text<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl<'de> Visitor<'de> for Bytes {
-            type Value = Text<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-            fn visit_borrowed_bytes<E: de::Error>(
-                self,
-                bytes: &'de [u8],
-            ) -> Result<Self::Value, E> {
-                Ok(Text(lossy(bytes)))
-            }
-            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(lossy(bytes).into_owned())))
-            }
-        }
-        deserializer.deserialize_bytes(Bytes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,7 +151,7 @@ mod tests {
     #[track_caller]
     fn check(json: &str, text: &str) {
         assert_eq!(read::<String>(json).unwrap(), text);
-        assert_eq!(super::text(serde_json::from_str(json).unwrap()).unwrap(), text);
+        assert_eq!(Raw::parse(json).unwrap().text().unwrap(), text);
         let object = format!("{{{json}:{json}}}");
         let object: Object<'_> = serde_json::from_str(&object).unwrap();
         assert_eq!(object.text(text).as_deref(), Some(text));

@@ -1,11 +1,9 @@
 //! Older shapes of events, upgraded as they are read (contracts §1.7).
 
-use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::json::{is_number, text};
 use crate::number::safe_integer;
-use crate::{Json, Object, SessionId};
+use crate::{Json, Object, Raw, SessionId};
 
 /// An event of an older shape that is none of those that can be upgraded.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -33,10 +31,10 @@ pub(crate) struct Origin<'a> {
 /// When it is a turn's start or end, or steering, of a shape that was never written.
 pub(crate) fn upgrade(
     kind: &str,
-    data: &RawValue,
+    data: Raw<'_>,
     origin: &Origin<'_>,
 ) -> Result<Option<Upgraded>, LegacyError> {
-    let object = || serde_json::from_str::<Object<'_>>(data.get()).ok();
+    let object = || data.object();
     Ok(match kind {
         "turn/start" => turn_start(object())?,
         "turn/end" => turn_end(object())?,
@@ -52,7 +50,7 @@ pub(crate) fn upgrade(
 fn turn_start(data: Option<Object<'_>>) -> Result<Option<Upgraded>, LegacyError> {
     let malformed = LegacyError("turn/start");
     let Some(data) = data.filter(|data| data.get("trigger").is_some()) else { return Ok(None) };
-    let trigger: Object<'_> = child(&data, "trigger").ok_or(malformed)?;
+    let trigger = data.object("trigger").ok_or(malformed)?;
     let named = trigger.str("kind").is_some_and(|kind| !kind.is_empty());
     match turn(&data) {
         Some(turn) if named && data.has_only(&["turn", "trigger"], &[]) => {
@@ -67,7 +65,7 @@ fn turn_end(data: Option<Object<'_>>) -> Result<Option<Upgraded>, LegacyError> {
     let malformed = LegacyError("turn/end");
     let Some(data) = data else { return Ok(None) };
     let turn = turn(&data).filter(|_| data.has_only(&["turn", "reason"], &[])).ok_or(malformed)?;
-    let reason: Object<'_> = child(&data, "reason").ok_or(malformed)?;
+    let reason = data.object("reason").ok_or(malformed)?;
     let alone = reason.has_only(&["kind"], &[]);
     let reason = match &*reason.str("kind").ok_or(malformed)? {
         "completed" | "blocked" | "max-tokens" | "interrupted" if alone => return Ok(None),
@@ -94,21 +92,22 @@ const ABORTED_DISPOSED: &str = r#"{"kind":"aborted","reason":{"kind":"disposed"}
 fn failure(reason: &Object<'_>) -> Option<String> {
     safe_integer(reason.get("step")?.get()).filter(|step| *step >= 0)?;
     if let Some(raw) = reason.get("failure")
-        && let Ok(failure) = serde_json::from_str::<Object<'_>>(raw.get())
+        && let Some(failure) = raw.object()
         && reason.has_only(&["kind", "step", "failure"], &[])
         && failure.has_only(&["message", "code"], &["status", "providerRetryAfterMs", "requestId"])
         && ["message", "code", "requestId"]
             .iter()
-            .all(|name| absent_or(&failure, name, |raw| text(raw).is_some()))
+            .all(|name| absent_or(&failure, name, |raw| raw.is_string()))
         && ["status", "providerRetryAfterMs"]
             .iter()
-            .all(|name| absent_or(&failure, name, is_number))
+            .all(|name| absent_or(&failure, name, |raw| raw.is_number()))
     {
         return Some(raw.get().to_owned());
     }
-    let message = reason.get("message").filter(|raw| text(raw).is_some())?;
+    let message = reason.get("message").filter(|raw| raw.is_string())?;
     let code = match reason.get("code") {
-        Some(code) => text(code).map(|_| code.get())?,
+        Some(code) if code.is_string() => code.get(),
+        Some(_) => return None,
         None => "\"UNKNOWN\"",
     };
     reason
@@ -116,7 +115,7 @@ fn failure(reason: &Object<'_>) -> Option<String> {
         .then(|| object(&[("message", message.get()), ("code", code)]).as_str().to_owned())
 }
 
-fn absent_or(object: &Object<'_>, name: &str, holds: impl Fn(&RawValue) -> bool) -> bool {
+fn absent_or(object: &Object<'_>, name: &str, holds: impl Fn(Raw<'_>) -> bool) -> bool {
     object.get(name).is_none_or(holds)
 }
 
@@ -163,7 +162,7 @@ fn assistant_message(data: &Object<'_>, origin: &Origin<'_>) -> Option<Upgraded>
     else {
         return None;
     };
-    let provenance: Object<'_> = serde_json::from_str(provenance.get()).unwrap_or_default();
+    let provenance = provenance.object().unwrap_or_default();
     let mut source: Vec<_> = provenance.iter().map(|(name, value)| (name, value.get())).collect();
     source.push(("kind", "\"model\""));
     let message = object(&[
@@ -227,10 +226,6 @@ fn turn<'a>(data: &Object<'a>) -> Option<&'a str> {
     safe_integer(turn).filter(|turn| *turn >= 1).map(|_| turn)
 }
 
-fn child<'a>(object: &Object<'a>, name: &str) -> Option<Object<'a>> {
-    serde_json::from_str(object.get(name)?.get()).ok()
-}
-
 /// An object of members whose values are JSON texts.
 fn object(members: &[(&str, &str)]) -> Json {
     let mut text = String::from("{");
@@ -254,7 +249,7 @@ mod tests {
         let session = SessionId::new("s");
         let origin = Origin { session: &session, seq: 7, replaces: &|| Some("old".into()) };
         let data = Json::parse(data).unwrap();
-        upgrade(kind, serde_json::from_str(data.as_str()).unwrap(), &origin)
+        upgrade(kind, Raw::from(&data), &origin)
     }
 
     #[track_caller]

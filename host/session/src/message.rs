@@ -5,10 +5,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::{Json, Object};
+use crate::{Json, Object, Raw};
 
 /// One message of a log, an inbox or a request.
 ///
@@ -107,7 +106,7 @@ impl Message {
         };
         let source = Source::parse(&message)?;
         let blocks = message.items("content").ok_or(MessageError("has no list of blocks"))?;
-        let empty = blocks.is_empty();
+        let empty = blocks.take(1).count() == 0;
         drop(message);
         let blocks = OnceLock::new();
         Ok(Self(Arc::new(Inner { json, id, role, source, empty, blocks })))
@@ -186,9 +185,7 @@ impl Message {
     }
 
     fn read_blocks(&self) -> Vec<Block> {
-        let message = self.0.json.object().ok();
-        let blocks = message.and_then(|message| message.items("content")).unwrap_or_default();
-        blocks.into_iter().map(Block::read).collect()
+        self.raw_blocks().map(Block::read).collect()
     }
 
     /// Its text blocks joined by newlines; an empty block still adds its newline.
@@ -206,10 +203,14 @@ impl Message {
 
     /// The text blocks, as far as possible where they stand.
     fn texts<T>(&self, look: impl FnOnce(&[Cow<'_, str>]) -> T) -> T {
-        let message = self.0.json.object().ok();
-        let blocks = message.and_then(|message| message.items("content")).unwrap_or_default();
-        let texts: Vec<_> = blocks.into_iter().filter_map(text_of).collect();
+        let texts: Vec<_> = self.raw_blocks().filter_map(text_of).collect();
         look(&texts)
+    }
+
+    /// The blocks where they stand.
+    fn raw_blocks(&self) -> impl Iterator<Item = Raw<'_>> {
+        let message = self.0.json.object().ok();
+        message.and_then(|message| message.items("content")).into_iter().flatten()
     }
 
     /// The same message with the texts of some blocks changed; everything else stays byte for byte.
@@ -235,8 +236,8 @@ impl Message {
 }
 
 /// The text of a logged block, where it is a text block.
-fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let block: Object<'_> = serde_json::from_str(raw.get()).ok()?;
+fn text_of(raw: Raw<'_>) -> Option<Cow<'_, str>> {
+    let block = raw.object()?;
     block.str("text").filter(|_| block.str("type").as_deref() == Some("text"))
 }
 
@@ -281,11 +282,11 @@ impl Source {
 impl Block {
     /// Reads a logged block; one that has not the shape of its type is [`Block::Other`].
     pub fn parse(json: Json) -> Self {
-        serde_json::from_str(json.as_str()).map_or_else(|_| Self::Other(json.clone()), Self::read)
+        Self::read(Raw::from(&json))
     }
 
-    fn read(raw: &RawValue) -> Self {
-        let block: Option<Object<'_>> = serde_json::from_str(raw.get()).ok();
+    fn read(raw: Raw<'_>) -> Self {
+        let block = raw.object();
         let result =
             block.as_ref().filter(|block| block.str("type").as_deref() == Some("tool-result"));
         let known = match result {
@@ -310,9 +311,8 @@ impl Block {
 
     /// Results do not nest: one within another is no block that anybody writes, and stays as it is.
     fn read_result(block: &Object<'_>) -> Option<Self> {
-        let content = block.items("content")?.into_iter().map(|raw| {
-            let known =
-                serde_json::from_str(raw.get()).ok().and_then(|block| Self::read_simple(&block));
+        let content = block.items("content")?.map(|raw| {
+            let known = raw.object().and_then(|block| Self::read_simple(&block));
             known.unwrap_or_else(|| Self::Other(raw.into()))
         });
         Some(Self::ToolResult(ToolResult {

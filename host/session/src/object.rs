@@ -1,23 +1,29 @@
 //! The members of a JSON object, each value as its text.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::Json;
-use crate::json::{Text, read, text};
+use crate::json::read;
+use crate::{Json, Raw};
 
 /// The members of a JSON object, in order, each value as its text.
 #[derive(Debug, Default)]
-pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Object<'a>(Vec<(Cow<'a, str>, Raw<'a>)>);
 
 impl<'a> Object<'a> {
+    /// The members that were found, their names read.
+    pub(crate) fn of(found: impl Iterator<Item = (Raw<'a>, Raw<'a>)>) -> Self {
+        let mut members = Vec::with_capacity(8);
+        members.extend(found.map(|(name, value)| (name.text().unwrap_or_default(), value)));
+        Self(members)
+    }
+
     /// The value of `key`; as in JavaScript the last one, where a key is repeated.
-    pub fn get(&self, key: &str) -> Option<&'a RawValue> {
+    pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
@@ -33,17 +39,22 @@ impl<'a> Object<'a> {
 
     /// The same text, borrowed where it stands in the object as it reads.
     pub fn str(&self, key: &str) -> Option<Cow<'a, str>> {
-        text(self.get(key)?)
+        self.get(key)?.text()
     }
 
     /// The items of the list `key`, each as it was written; none where it is no list.
     pub fn list(&self, key: &str) -> Option<Vec<Json>> {
-        serde_json::from_str(self.get(key)?.get()).ok()
+        self.items(key).map(|items| items.map(Json::from).collect())
     }
 
     /// The same list, borrowed.
-    pub(crate) fn items(&self, key: &str) -> Option<Vec<&'a RawValue>> {
-        serde_json::from_str(self.get(key)?.get()).ok()
+    pub(crate) fn items(&self, key: &str) -> Option<impl Iterator<Item = Raw<'a>> + use<'a>> {
+        self.get(key)?.items()
+    }
+
+    /// The object `key`; none where it is no object.
+    pub(crate) fn object(&self, key: &str) -> Option<Object<'a>> {
+        self.get(key)?.object()
     }
 
     /// The object with `value` for `key`, at the end where it had none; every other member keeps its place and its
@@ -80,27 +91,14 @@ impl<'a> Object<'a> {
     }
 
     /// Every member in order, repeated keys included.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.0.iter().map(|(key, value)| (&**key, *value))
     }
 }
 
 impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Object<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Text(key), value)) = map.next_entry()? {
-                    members.push((key, value));
-                }
-                Ok(Object(members))
-            }
-        }
-        deserializer.deserialize_map(Members)
+        let raw = Raw::from(<&RawValue>::deserialize(deserializer)?);
+        raw.object().ok_or_else(|| de::Error::custom("a JSON object was expected"))
     }
 }

@@ -1,12 +1,9 @@
 //! Packed rows: a run of the model's deltas as one row (contracts §1.6). Only the file knows them.
 
-use serde_json::value::RawValue;
-
 use crate::batch::push_list;
 use crate::envelope::Envelope;
-use crate::json::{is_number, is_string};
 use crate::number::{safe_count, safe_integer};
-use crate::{Event, Json, MAX_SAFE_INTEGER, Object};
+use crate::{Event, Json, MAX_SAFE_INTEGER, Object, Raw};
 
 /// Shorter runs stay as they are.
 pub(crate) const MIN_RUN: usize = 3;
@@ -64,7 +61,7 @@ pub(crate) struct Packed<'a> {
     seq0: u64,
     times: Vec<i64>,
     run: Run<'a>,
-    pieces: Vec<&'a RawValue>,
+    pieces: Vec<Raw<'a>>,
 }
 
 /// What all deltas of a run have in common, as it stands in the log.
@@ -97,16 +94,9 @@ impl<'a> Packed<'a> {
         let kind = Kind::of_row(&kind).ok_or("no packed row has this type")?;
         let seq0 = safe_count(seq0.get()).ok_or("the packed row's `seq0` is no place")?;
         let time0 = safe_integer(time0.get()).ok_or("the packed row's `time0` is no time")?;
-        let data: Object<'a> =
-            serde_json::from_str(data.get()).map_err(|_| "the packed row's data is no object")?;
+        let data = data.object().ok_or("the packed row's data is no object")?;
         let (run, pieces) = Run::of_row(kind, &data)?;
-        let gaps: Vec<&RawValue> = list(&data, "dt").ok_or("the packed row's `dt` is no list")?;
-        if gaps.len() + 1 != pieces.len() || pieces.iter().any(|piece| !is_string(piece)) {
-            return Err("the packed row's `dt` and its pieces do not fit each other");
-        }
-        if seq0 + (pieces.len() as u64 - 1) > MAX_SAFE_INTEGER {
-            return Err("the packed row's places leave the integers that JavaScript holds");
-        }
+        let gaps = data.items("dt").ok_or("the packed row's `dt` is no list")?;
         let mut times = Vec::with_capacity(pieces.len());
         times.push(time0);
         for gap in gaps {
@@ -116,6 +106,12 @@ impl<'a> Packed<'a> {
                 return Err("the packed row's times leave the integers that JavaScript holds");
             }
             times.push(time);
+        }
+        if times.len() != pieces.len() || pieces.iter().any(|piece| !piece.is_string()) {
+            return Err("the packed row's `dt` and its pieces do not fit each other");
+        }
+        if seq0 + (pieces.len() as u64 - 1) > MAX_SAFE_INTEGER {
+            return Err("the packed row's places leave the integers that JavaScript holds");
         }
         Ok(Self { seq0, times, run, pieces })
     }
@@ -151,7 +147,7 @@ impl<'a> Packed<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn of_row(kind: Kind, data: &Object<'a>) -> Result<(Self, Vec<&'a RawValue>), &'static str> {
+    fn of_row(kind: Kind, data: &Object<'a>) -> Result<(Self, Vec<Raw<'a>>), &'static str> {
         let (_, pieces) = kind.pieces();
         let (required, optional): (&[&str], &[&str]) = match kind {
             Kind::ToolCall => (&["turn", "step", "index", "id", "dt", pieces], &["name"]),
@@ -168,12 +164,15 @@ impl<'a> Run<'a> {
             id: string(data, "id")?,
             name: string(data, "name")?,
         };
-        let pieces = list(data, pieces).filter(|pieces| !pieces.is_empty());
-        Ok((run, pieces.ok_or("the packed row holds no list of pieces")?))
+        let pieces: Vec<_> = data.items(pieces).into_iter().flatten().collect();
+        match pieces.is_empty() {
+            true => Err("the packed row holds no list of pieces"),
+            false => Ok((run, pieces)),
+        }
     }
 
     /// A logged delta and its piece, where the event is one that a packed row can give back exactly.
-    fn of_event(event: &'a Event) -> Option<(Self, &'a RawValue)> {
+    fn of_event(event: &'a Event) -> Option<(Self, Raw<'a>)> {
         if &*event.kind != CHUNK
             || event.ignorable
             || event.surface_op.is_some()
@@ -185,7 +184,7 @@ impl<'a> Run<'a> {
         if !data.has_only(&["turn", "step", "chunk"], &[]) {
             return None;
         }
-        let chunk: Object<'a> = serde_json::from_str(data.get("chunk")?.get()).ok()?;
+        let chunk = data.object("chunk")?;
         let kind = match &*chunk.str("type")? {
             "text-delta" => Kind::Text,
             "reasoning-delta" => Kind::Reasoning,
@@ -205,7 +204,7 @@ impl<'a> Run<'a> {
             id: string(&chunk, "id").ok()?,
             name: string(&chunk, "name").ok()?,
         };
-        let piece = chunk.get(piece).filter(|piece| is_string(piece))?;
+        let piece = chunk.get(piece).filter(|piece| piece.is_string())?;
         exact.then_some((run, piece))
     }
 
@@ -230,18 +229,14 @@ impl<'a> Run<'a> {
 }
 
 fn number<'a>(object: &Object<'a>, name: &str) -> Option<&'a str> {
-    object.get(name).filter(|raw| is_number(raw)).map(RawValue::get)
+    object.get(name).filter(|raw| raw.is_number()).map(Raw::get)
 }
 
 fn string<'a>(object: &Object<'a>, name: &str) -> Result<Option<&'a str>, &'static str> {
     match object.get(name) {
-        Some(raw) if !is_string(raw) => Err("the packed row's id or name is no string"),
-        raw => Ok(raw.map(RawValue::get)),
+        Some(raw) if !raw.is_string() => Err("the packed row's id or name is no string"),
+        raw => Ok(raw.map(Raw::get)),
     }
-}
-
-fn list<'a>(object: &Object<'a>, name: &str) -> Option<Vec<&'a RawValue>> {
-    serde_json::from_str(object.get(name)?.get()).ok()
 }
 
 /// How many events, from the first on, one packed row can hold; less than [`MIN_RUN`] where none can.
@@ -287,7 +282,7 @@ mod tests {
 
     /// The events of a packed row.
     fn unpacked(row: &str) -> Vec<Event> {
-        let row: Envelope<'_> = serde_json::from_str(row).unwrap();
+        let row = Envelope::of(Raw::parse(row).unwrap()).unwrap();
         Packed::read(&row).unwrap().events().collect()
     }
 
@@ -370,7 +365,7 @@ mod tests {
             (r#"["a","\ud83d","c"]"#, "[]"),
         ] {
             let row = TEXT.replace(from, to);
-            let row: Envelope<'_> = serde_json::from_str(&row).unwrap();
+            let row = Envelope::of(Raw::parse(&row).unwrap()).unwrap();
             assert!(Packed::read(&row).is_err(), "{to}");
         }
     }

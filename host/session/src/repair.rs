@@ -198,11 +198,7 @@ mod tests {
         assert!(!replay.turn_is_open());
         let line = |event: &Event| {
             let data = event.data.object().unwrap();
-            let text = |object: &str, name: &str| {
-                let object: crate::Object<'_> =
-                    serde_json::from_str(data.get(object)?.get()).ok()?;
-                object.text(name)
-            };
+            let text = |object: &str, name: &str| data.object(object)?.text(name);
             let mut line = format!("{} {} @{}", event.kind, event.seq, event.time);
             if let (Some(id), Some(code)) = (text("message", "id"), text("error", "code")) {
                 line += &format!(" {id} {code} {:?}", event.sources.as_deref().unwrap_or_default());

@@ -1,7 +1,5 @@
 //! A log as it is read or grows: every event checked, and folded into what a session must know.
 
-use serde_json::value::RawValue;
-
 use crate::envelope::{Envelope, EventError};
 use crate::fit::SurfaceError;
 use crate::legacy::{Origin, upgrade};
@@ -10,7 +8,7 @@ use crate::repair::TurnFold;
 use crate::surface::{Replacement, Surface, SurfaceFold};
 use crate::title::{Title, TitleError, TitleFold};
 use crate::vocabulary::{is_known, is_retired, is_surface};
-use crate::{Draft, Event, Fold, Json, Message, SessionId, shape};
+use crate::{Draft, Event, Fold, Json, Message, Raw, SessionId, shape};
 
 /// Everything that a session needs to know of its log, without the log.
 ///
@@ -42,8 +40,8 @@ impl Replay {
     /// # Errors
     /// When `row` is no event, or one that cannot follow; nothing has changed then.
     pub fn row(&mut self, row: &str) -> Result<(Event, Option<Replacement>), EventError> {
-        let row: Envelope<'_> = serde_json::from_str(row)
-            .map_err(|_| EventError::Envelope("text is no JSON object"))?;
+        let row = Raw::parse(row).ok().and_then(Envelope::of);
+        let row = row.ok_or(EventError::Envelope("text is no JSON object"))?;
         self.expect(row.seq())?;
         self.envelope(&row)
     }
@@ -113,7 +111,7 @@ impl Replay {
         }
         check_kind(event)?;
         let origin = Origin { session: &self.session, seq: event.seq, replaces: &|| None };
-        if upgrade(&event.kind, raw(&event.data)?, &origin)?.is_some() {
+        if upgrade(&event.kind, Raw::from(&event.data), &origin)?.is_some() {
             return Err(EventError::Envelope("shape is one that only old logs have"));
         }
         let message = shape::message(event)?;
@@ -197,13 +195,9 @@ fn check_kind(event: &Event) -> Result<(), EventError> {
         return Err(EventError::Unknown(event.kind.clone()));
     }
     if &*event.kind == "request/header" {
-        shape::request_header(raw(&event.data)?)?;
+        shape::request_header(Raw::from(&event.data))?;
     }
     Ok(())
-}
-
-fn raw(data: &Json) -> Result<&RawValue, EventError> {
-    serde_json::from_str(data.as_str()).map_err(|_| EventError::Envelope("data is no JSON value"))
 }
 
 /// Events into a fold, chunks only where it wants them.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::Raw;
 use crate::envelope::{Envelope, EventError};
 use crate::packed::{Packed, is_packed};
 
@@ -52,15 +52,12 @@ impl<'a> Row<'a> {
     /// Reads a line without its newline.
     pub(crate) fn parse(line: &'a str) -> Result<Self, RowError> {
         let text = line.trim_matches([' ', '\t', '\r', '\n']);
-        if !text.starts_with('{') {
-            // JSON that is no object has no place either: what reads it finds a gap.
-            serde_json::from_str::<&RawValue>(text).map_err(|_| RowError::Json)?;
-            return match text {
-                "null" => Err(RowError::Null),
-                _ => Ok(Self::Event(Envelope::default())),
-            };
+        let row = Raw::parse(text).map_err(|_| RowError::Json)?;
+        if row.get() == "null" {
+            return Err(RowError::Null);
         }
-        let row: Envelope<'a> = serde_json::from_str(text).map_err(|_| RowError::Json)?;
+        // JSON that is no object has no place either: what reads it finds a gap.
+        let row = Envelope::of(row).unwrap_or_default();
         match row.kind().as_deref().is_some_and(is_packed) {
             true => Packed::read(&row).map(Self::Packed).map_err(RowError::Packed),
             false => Ok(Self::Event(row)),

@@ -1,10 +1,7 @@
 //! What the data of messages and request headers must hold for a log to be replayed (contracts §1.3).
 
-use serde_json::value::RawValue;
-
 use crate::envelope::EventError;
-use crate::json::text;
-use crate::{Block, Event, Message, MessageError, Object, Role};
+use crate::{Block, Event, Message, MessageError, Object, Raw, Role};
 
 /// The message of an event, where its type is a surface type.
 ///
@@ -51,22 +48,23 @@ fn from_tool(message: &Message) -> Result<(), MessageError> {
 }
 
 /// Checks the data of a `request/header`: what a request is made from.
-pub(crate) fn request_header(data: &RawValue) -> Result<(), EventError> {
+pub(crate) fn request_header(data: Raw<'_>) -> Result<(), EventError> {
     let wrong = EventError::RequestHeader;
-    let data: Object<'_> = serde_json::from_str(data.get()).unwrap_or_default();
+    let data = data.object().unwrap_or_default();
     if data.str("reason").as_deref() == Some("fallback") {
         return Err(wrong("has the retired reason `fallback`"));
     }
-    let header = child(&data, "header").ok_or(wrong("is missing"))?;
-    let config = child(&header, "config").filter(has_model);
+    let header = data.object("header").ok_or(wrong("is missing"))?;
+    let config = header.object("config").filter(has_model);
     let config = config.ok_or(wrong("does not name its provider and model"))?;
-    if config.get("reasoningEffort").is_some_and(|raw| text(raw).is_none_or(|text| text.is_empty()))
+    if config
+        .get("reasoningEffort")
+        .is_some_and(|raw| raw.text().is_none_or(|text| text.is_empty()))
     {
         return Err(wrong("has an empty reasoning effort"));
     }
     let Some(defaults) = header.get("adapterDefaults") else { return Ok(()) };
-    let defaults: Object<'_> = serde_json::from_str(defaults.get())
-        .map_err(|_| wrong("has adapter defaults that are no object"))?;
+    let defaults = defaults.object().ok_or(wrong("has adapter defaults that are no object"))?;
     let fits = defaults.iter().all(|(name, value)| {
         matches!(name, "reasoningEffort" | "maxTokens")
             && value.get() == "true"
@@ -77,8 +75,4 @@ pub(crate) fn request_header(data: &RawValue) -> Result<(), EventError> {
 
 fn has_model(pair: &Object<'_>) -> bool {
     ["provider", "model"].iter().all(|name| pair.str(name).is_some_and(|text| !text.is_empty()))
-}
-
-fn child<'a>(object: &Object<'a>, name: &str) -> Option<Object<'a>> {
-    serde_json::from_str(object.get(name)?.get()).ok()
 }

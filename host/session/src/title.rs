@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-use crate::json::is_string;
 use crate::number::safe_count;
 use crate::{Event, Json, Object};
 
@@ -77,11 +76,11 @@ fn read(seq: u64, updated_at: i64, data: &Json) -> Option<Title> {
     let data = data.object().ok()?;
     let seqs = data.get("messageSeqs")?;
     // Whatever JavaScript can spread, of which only places mean anything.
-    let seqs = if is_string(seqs) { Vec::new() } else { data.list("messageSeqs")? };
+    let seqs = if seqs.is_string() { Vec::new() } else { data.list("messageSeqs")? };
     Some(Title {
         title: data.text("title")?.as_ref().to_owned(),
         messages: seqs.iter().filter_map(|seq| safe_count(seq.as_str())).collect(),
-        source: source(&serde_json::from_str(data.get("source")?.get()).ok()?)?,
+        source: source(&data.object("source")?)?,
         seq,
         updated_at,
     })
@@ -94,7 +93,7 @@ fn source(source: &Object<'_>) -> Option<TitleSource> {
         "provider" => TitleSource::Provider {
             provider: source.text("provider")?.as_ref().to_owned(),
             model: source.get("model").and_then(|model| {
-                let model: Object<'_> = serde_json::from_str(model.get()).ok()?;
+                let model = model.object()?;
                 Some((model.text("provider")?.to_string(), model.text("model")?.to_string()))
             }),
         },

@@ -1,6 +1,6 @@
 //! Digests as the corpora hold them: SHA-256 of canonical JSON.
 
-use dsh_session::{Event, Json, Message, Object, SessionId, SurfaceOp};
+use dsh_session::{Event, Json, Message, Object, Raw, SessionId, SurfaceOp};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -50,12 +50,12 @@ fn write(text: &str, out: &mut String) {
         b'{' => {
             let object: Object<'_> = serde_json::from_str(text).unwrap();
             let quoted = |name: &str| serde_json::to_string(name).unwrap();
-            let mut members: Vec<(SessionId, &RawValue)> = object
+            let mut members: Vec<(SessionId, Raw<'_>)> = object
                 .iter()
                 .map(|(name, value)| (serde_json::from_str(&quoted(name)).unwrap(), value))
                 .collect();
             members.sort_by_key(|(name, _)| name.units());
-            let write_member = |(name, value): (SessionId, &RawValue), out: &mut String| {
+            let write_member = |(name, value): (SessionId, Raw<'_>), out: &mut String| {
                 out.push_str(&format!("\"{}\":", name.escaped()));
                 write(value.get(), out);
             };

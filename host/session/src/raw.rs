@@ -1,0 +1,212 @@
+//! One JSON value where it stands: checked once, then split without being checked again.
+//!
+//! A line of a log is passed over by a parser when it is read. Whatever is asked of it later only looks for the ends of
+//! values that are known to be there, and passes over the texts in them as fast as memory is searched.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+use serde_json::value::RawValue;
+
+use crate::json::read;
+use crate::{Json, Object};
+
+/// The text of one JSON value, byte for byte, borrowed from a text that was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raw<'a>(&'a str);
+
+impl<'a> Raw<'a> {
+    /// Checks that `text` is one value, and takes it without the space around it.
+    ///
+    /// # Errors
+    /// When it is anything else.
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        let raw: &RawValue = serde_json::from_str(text)?;
+        Ok(Self(raw.get()))
+    }
+
+    /// The text.
+    pub fn get(self) -> &'a str {
+        self.0
+    }
+
+    /// The members, where the value is an object.
+    pub fn object(self) -> Option<Object<'a>> {
+        self.members().map(Object::of)
+    }
+
+    /// The items, where the value is a list.
+    pub fn items(self) -> Option<impl Iterator<Item = Raw<'a>>> {
+        let mut values = self.0.starts_with('[').then(|| Values { text: self.0, at: 1 })?;
+        Some(std::iter::from_fn(move || values.next()))
+    }
+
+    /// The members one by one, each with its name as it was written.
+    pub(crate) fn members(self) -> Option<impl Iterator<Item = (Raw<'a>, Raw<'a>)>> {
+        let mut values = self.0.starts_with('{').then(|| Values { text: self.0, at: 1 })?;
+        Some(std::iter::from_fn(move || Some((values.next()?, values.next()?))))
+    }
+
+    /// The text that a string stands for, lone surrogates as U+FFFD; none where the value is no string.
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        let quoted = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        match memchr(b'\\', quoted.as_bytes()) {
+            None => Some(Cow::Borrowed(quoted)),
+            Some(_) => read::<String>(self.0).ok().map(Cow::Owned),
+        }
+    }
+
+    /// Whether the value is a string.
+    pub(crate) fn is_string(self) -> bool {
+        self.0.starts_with('"')
+    }
+
+    /// Whether the value is a number.
+    pub(crate) fn is_number(self) -> bool {
+        self.0.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+    }
+}
+
+impl<'a> From<&'a Json> for Raw<'a> {
+    fn from(json: &'a Json) -> Self {
+        Self(json.as_str())
+    }
+}
+
+impl<'a> From<&'a RawValue> for Raw<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        Self(raw.get())
+    }
+}
+
+/// The values of a list, or the names and values of an object in turn.
+struct Values<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Values<'a> {
+    fn next(&mut self) -> Option<Raw<'a>> {
+        let bytes = self.text.as_bytes();
+        let between = |byte: &u8| matches!(byte, b',' | b':' | b' ' | b'\t' | b'\n' | b'\r');
+        while bytes.get(self.at).is_some_and(between) {
+            self.at += 1;
+        }
+        let start = self.at;
+        self.at = match bytes.get(start)? {
+            b'"' => end_of_string(bytes, start),
+            b'{' | b'[' => end_of_nest(bytes, start),
+            b'}' | b']' => return None,
+            _ => end_of_word(bytes, start),
+        };
+        self.text.get(start..self.at).map(Raw)
+    }
+}
+
+/// Behind the string that begins at `start`.
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += next;
+        if bytes.get(at) == Some(&b'"') {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+/// Behind the object or list that begins at `start`, however deep it is.
+fn end_of_nest(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
+    let mut depth = 0_usize;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = end_of_string(bytes, at);
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth <= 1 => return at + 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Behind the number or the word that begins at `start`.
+fn end_of_word(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+    start + rest.iter().position(ends).unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes a value apart and puts it together again, without the space between its tokens.
+    fn rebuilt(raw: Raw<'_>) -> String {
+        let joined = |parts: Vec<String>| parts.join(",");
+        if let Some(members) = raw.members() {
+            let member = |(name, value): (Raw<'_>, _)| format!("{}:{}", name.get(), rebuilt(value));
+            return format!("{{{}}}", joined(members.map(member).collect()));
+        }
+        match raw.items() {
+            Some(items) => format!("[{}]", joined(items.map(rebuilt).collect())),
+            None => raw.get().to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_value_is_found_where_it_stands() {
+        for tight in [
+            "0",
+            "-1.5e3",
+            "true",
+            r#""""#,
+            r#""a\\""#,
+            r#""]}\",{[""#,
+            "[]",
+            "{}",
+            r#"[[],{},"",[[1],2],null]"#,
+            r#"{"a\"":{"b":[1,{"c":"}"}],"":false},"a\"":-0}"#,
+            r#"{"\\":"\\\\","é":"\ud83d"}"#,
+        ] {
+            assert_eq!(rebuilt(Raw::parse(tight).unwrap()), tight);
+            // Space may stand between any two tokens; these hold no such byte in a string but the third from the top.
+            if !tight.contains("]}\\\"") {
+                let loose = tight.replace(',', " ,\t").replace(':', "\n: ").replace(']', "\r]");
+                let loose = format!(" {loose} ");
+                assert_eq!(rebuilt(Raw::parse(&loose).unwrap()), tight);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_container_has_no_parts() {
+        for text in ["1", "null", r#""{}""#] {
+            let raw = Raw::parse(text).unwrap();
+            assert!(raw.object().is_none() && raw.items().is_none(), "{text}");
+        }
+        assert!(Raw::parse("[]").unwrap().object().is_none());
+        assert!(Raw::parse("{}").unwrap().items().is_none());
+    }
+
+    #[test]
+    fn only_one_whole_value_is_taken() {
+        for text in ["", "1 2", "[1", "{\"a\"}", "\"\\x\"", "\"a\tb\"", "01", "nul"] {
+            assert!(Raw::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = format!("[{}{},1]", "[".repeat(100_000), "]".repeat(100_000));
+        let lengths: Vec<_> =
+            Raw::parse(&deep).unwrap().items().unwrap().map(|it| it.get().len()).collect();
+        assert_eq!(lengths, [200_000, 1]);
+    }
+}
