@@ -21,7 +21,7 @@ pub(crate) fn write_rows(events: &[Event], out: &mut String) {
 
 /// Writes one event as a row of its own, members in the order that dsh writes.
 pub(crate) fn write_row(event: &Event, out: &mut String) {
-    let Event { kind, seq, time, data, ignorable, surface_op, sources } = event;
+    let Event { kind, seq, time, data, ignorable, surface_op, sources, .. } = event;
     let kind = serde_json::Value::from(&**kind).to_string();
     out.extend(["{\"type\":", &kind, ",\"seq\":", &seq.to_string()]);
     out.extend([",\"time\":", &time.to_string(), ",\"data\":", data.as_str()]);

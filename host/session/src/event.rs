@@ -1,13 +1,14 @@
 //! One event of a log: its envelope, and its data as text.
 
-use crate::Json;
 use crate::batch::write_row;
+use crate::checked::Checked;
+use crate::{Json, Kind};
 
 /// An event at its place in a log (contracts §1.2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The type, such as `turn/start`.
-    pub kind: Box<str>,
+    pub kind: Kind,
     /// Its place, from zero, without gaps.
     pub seq: u64,
     /// Milliseconds since the Unix epoch; may run backwards.
@@ -20,6 +21,8 @@ pub struct Event {
     pub surface_op: Option<SurfaceOp>,
     /// The earlier events that it was made from; only on the three surface types.
     pub sources: Option<Vec<u64>>,
+    /// What was found out about it when it was read.
+    pub(crate) checked: Checked,
 }
 
 impl Event {
@@ -50,7 +53,7 @@ pub enum SurfaceOp {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     /// See [`Event::kind`].
-    pub kind: Box<str>,
+    pub kind: Kind,
     /// See [`Event::data`].
     pub data: Json,
     /// See [`Event::ignorable`].
@@ -75,6 +78,6 @@ impl Draft {
     /// The event at its place.
     pub fn at(self, seq: u64, time: i64) -> Event {
         let Self { kind, data, ignorable, surface_op, sources } = self;
-        Event { kind, seq, time, data, ignorable, surface_op, sources }
+        Event { kind, seq, time, data, ignorable, surface_op, sources, checked: Checked::default() }
     }
 }

@@ -58,6 +58,11 @@ impl Json {
 }
 
 impl Json {
+    /// Whether both are clones of one value, which costs nothing to see; two that read the same may not be.
+    pub(crate) fn is_the_same_text(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Takes text that this crate has just written, or that serde_json has just read, as one value.
     pub(crate) fn from_trusted(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
@@ -137,11 +142,35 @@ fn lone_surrogates(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
+/// How many UTF-8 bytes the inside of a JSON string stands for, a lone surrogate as U+FFFD.
+pub(crate) fn unescaped_bytes(quoted: &str) -> usize {
+    let bytes = quoted.as_bytes();
+    let mut length = bytes.len();
+    let mut at = 0;
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += next;
+        let (written, read) = match escaped_unit(bytes, at) {
+            None => (2, 1),
+            Some(0..=0x7f) => (6, 1),
+            Some(0x80..=0x7ff) => (6, 2),
+            Some(0xd800..=0xdbff) if matches!(surrogate(bytes, at + 6), Some(0xdc00..)) => (12, 4),
+            Some(_) => (6, 3),
+        };
+        length -= written - read;
+        at += written;
+    }
+    length
+}
+
 /// The surrogate whose escape begins at `start`; none where anything else does.
 fn surrogate(bytes: &[u8], start: usize) -> Option<u16> {
+    escaped_unit(bytes, start).filter(|unit| (0xd800..=0xdfff).contains(unit))
+}
+
+/// The code unit whose escape (`\uXXXX`) begins at `start`; none where anything else does.
+fn escaped_unit(bytes: &[u8], start: usize) -> Option<u16> {
     let digits = bytes.get(start..start + 6)?.strip_prefix(b"\\u")?;
-    let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    (0xd800..=0xdfff).contains(&unit).then_some(unit)
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 #[cfg(test)]
@@ -152,6 +181,7 @@ mod tests {
     fn check(json: &str, text: &str) {
         assert_eq!(read::<String>(json).unwrap(), text);
         assert_eq!(Raw::parse(json).unwrap().text().unwrap(), text);
+        assert_eq!(Raw::parse(json).unwrap().text_bytes(), Some(text.len()));
         let object = format!("{{{json}:{json}}}");
         let object: Object<'_> = serde_json::from_str(&object).unwrap();
         assert_eq!(object.text(text).as_deref(), Some(text));

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::survey::Survey;
 use crate::{Json, Object, Raw};
 
 /// One message of a log, an inbox or a request.
@@ -21,8 +22,7 @@ struct Inner {
     id: Box<str>,
     role: Role,
     source: Source,
-    /// Whether there is no block at all.
-    empty: bool,
+    survey: Survey,
     blocks: OnceLock<Box<[Block]>>,
 }
 
@@ -106,10 +106,10 @@ impl Message {
         };
         let source = Source::parse(&message)?;
         let blocks = message.items("content").ok_or(MessageError("has no list of blocks"))?;
-        let empty = blocks.take(1).count() == 0;
+        let survey = Survey::of(blocks);
         drop(message);
         let blocks = OnceLock::new();
-        Ok(Self(Arc::new(Inner { json, id, role, source, empty, blocks })))
+        Ok(Self(Arc::new(Inner { json, id, role, source, survey, blocks })))
     }
 
     /// A message of the user role: `source` an object with a `kind`, `content` its blocks, each an object.
@@ -173,15 +173,17 @@ impl Message {
 
     /// Whether it has no blocks.
     pub fn is_empty(&self) -> bool {
-        self.0.empty
+        self.0.survey.blocks == 0
     }
 
-    /// Looks at the blocks without keeping what was read.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&[Block]) -> T) -> T {
-        match self.0.blocks.get() {
-            Some(blocks) => look(blocks),
-            None => look(&self.read_blocks()),
-        }
+    /// The ids of the calls that the model makes in it.
+    pub(crate) fn calls(&self) -> &[Arc<str>] {
+        &self.0.survey.calls
+    }
+
+    /// The call that its only block is the result of.
+    pub(crate) fn answers(&self) -> Option<&str> {
+        self.0.survey.answers.as_deref()
     }
 
     fn read_blocks(&self) -> Vec<Block> {
@@ -190,21 +192,13 @@ impl Message {
 
     /// Its text blocks joined by newlines; an empty block still adds its newline.
     pub fn text(&self) -> String {
-        self.texts(|texts| texts.join("\n"))
+        let texts: Vec<_> = self.raw_blocks().filter_map(text_of).collect();
+        texts.join("\n")
     }
 
     /// How long [`text`](Self::text) is, in UTF-8 bytes.
     pub fn text_bytes(&self) -> usize {
-        self.texts(|texts| {
-            let newlines = texts.len().saturating_sub(1);
-            texts.iter().map(|text| text.len()).sum::<usize>() + newlines
-        })
-    }
-
-    /// The text blocks, as far as possible where they stand.
-    fn texts<T>(&self, look: impl FnOnce(&[Cow<'_, str>]) -> T) -> T {
-        let texts: Vec<_> = self.raw_blocks().filter_map(text_of).collect();
-        look(&texts)
+        self.0.survey.text_bytes
     }
 
     /// The blocks where they stand.

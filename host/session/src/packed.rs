@@ -1,25 +1,23 @@
 //! Packed rows: a run of the model's deltas as one row (contracts §1.6). Only the file knows them.
 
 use crate::batch::push_list;
+use crate::checked::Checked;
 use crate::envelope::Envelope;
 use crate::number::{safe_count, safe_integer};
-use crate::{Event, Json, MAX_SAFE_INTEGER, Object, Raw};
+use crate::{Event, Json, Kind, MAX_SAFE_INTEGER, Object, Raw};
 
 /// Shorter runs stay as they are.
 pub(crate) const MIN_RUN: usize = 3;
 
-/// The type of the events that a packed row holds.
-const CHUNK: &str = "assistant/chunk";
-
 /// What kind of delta a row holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Delta {
     Text,
     Reasoning,
     ToolCall,
 }
 
-impl Kind {
+impl Delta {
     /// Of a packed row, by its type.
     fn of_row(kind: &str) -> Option<Self> {
         Some(match kind {
@@ -67,7 +65,7 @@ pub(crate) struct Packed<'a> {
 /// What all deltas of a run have in common, as it stands in the log.
 #[derive(Debug, PartialEq)]
 struct Run<'a> {
-    kind: Kind,
+    kind: Delta,
     turn: &'a str,
     step: &'a str,
     index: &'a str,
@@ -77,7 +75,7 @@ struct Run<'a> {
 
 /// Whether a row of this type is a packed one.
 pub(crate) fn is_packed(kind: &str) -> bool {
-    Kind::of_row(kind).is_some()
+    Delta::of_row(kind).is_some()
 }
 
 impl<'a> Packed<'a> {
@@ -91,7 +89,7 @@ impl<'a> Packed<'a> {
         else {
             return Err("a packed row has not exactly its four members");
         };
-        let kind = Kind::of_row(&kind).ok_or("no packed row has this type")?;
+        let kind = Delta::of_row(&kind).ok_or("no packed row has this type")?;
         let seq0 = safe_count(seq0.get()).ok_or("the packed row's `seq0` is no place")?;
         let time0 = safe_integer(time0.get()).ok_or("the packed row's `time0` is no time")?;
         let data = data.object().ok_or("the packed row's data is no object")?;
@@ -133,25 +131,32 @@ impl<'a> Packed<'a> {
 
     /// Its events in order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event> + '_ {
+        let mut data = self.run.data();
+        let before_piece = data.len();
         let pairs = self.pieces.iter().zip(&self.times).zip(self.seq0..);
-        pairs.map(|((piece, time), seq)| Event {
-            kind: CHUNK.into(),
-            seq,
-            time: *time,
-            data: Json::from_trusted(self.run.data(piece.get())),
-            ignorable: false,
-            surface_op: None,
-            sources: None,
+        pairs.map(move |((piece, time), seq)| {
+            data.truncate(before_piece);
+            data.extend([piece.get(), "}}"]);
+            Event {
+                kind: Kind::CHUNK,
+                seq,
+                time: *time,
+                data: Json::from_trusted(data.as_str()),
+                ignorable: false,
+                surface_op: None,
+                sources: None,
+                checked: Checked::default(),
+            }
         })
     }
 }
 
 impl<'a> Run<'a> {
-    fn of_row(kind: Kind, data: &Object<'a>) -> Result<(Self, Vec<Raw<'a>>), &'static str> {
+    fn of_row(kind: Delta, data: &Object<'a>) -> Result<(Self, Vec<Raw<'a>>), &'static str> {
         let (_, pieces) = kind.pieces();
         let (required, optional): (&[&str], &[&str]) = match kind {
-            Kind::ToolCall => (&["turn", "step", "index", "id", "dt", pieces], &["name"]),
-            Kind::Text | Kind::Reasoning => (&["turn", "step", "index", "dt", pieces], &[]),
+            Delta::ToolCall => (&["turn", "step", "index", "id", "dt", pieces], &["name"]),
+            Delta::Text | Delta::Reasoning => (&["turn", "step", "index", "dt", pieces], &[]),
         };
         if !data.has_only(required, optional) {
             return Err("the packed row's data has not exactly the members of its type");
@@ -173,7 +178,7 @@ impl<'a> Run<'a> {
 
     /// A logged delta and its piece, where the event is one that a packed row can give back exactly.
     fn of_event(event: &'a Event) -> Option<(Self, Raw<'a>)> {
-        if &*event.kind != CHUNK
+        if event.kind != Kind::CHUNK
             || event.ignorable
             || event.surface_op.is_some()
             || event.sources.is_some()
@@ -186,15 +191,15 @@ impl<'a> Run<'a> {
         }
         let chunk = data.object("chunk")?;
         let kind = match &*chunk.str("type")? {
-            "text-delta" => Kind::Text,
-            "reasoning-delta" => Kind::Reasoning,
-            "tool-call-delta" => Kind::ToolCall,
+            "text-delta" => Delta::Text,
+            "reasoning-delta" => Delta::Reasoning,
+            "tool-call-delta" => Delta::ToolCall,
             _ => return None,
         };
         let (piece, _) = kind.pieces();
         let exact = match kind {
-            Kind::ToolCall => chunk.has_only(&["type", "index", "id", piece], &["name"]),
-            Kind::Text | Kind::Reasoning => chunk.has_only(&["type", "index", piece], &[]),
+            Delta::ToolCall => chunk.has_only(&["type", "index", "id", piece], &["name"]),
+            Delta::Text | Delta::Reasoning => chunk.has_only(&["type", "index", piece], &[]),
         };
         let run = Self {
             kind,
@@ -208,14 +213,14 @@ impl<'a> Run<'a> {
         exact.then_some((run, piece))
     }
 
-    /// The data of one delta.
-    fn data(&self, piece: &str) -> String {
+    /// The data of its deltas up to their pieces, which stand last.
+    fn data(&self) -> String {
         let Self { kind, turn, step, index, .. } = self;
-        let mut data = String::with_capacity(piece.len() + 96);
+        let mut data = String::with_capacity(128);
         data.extend(["{\"turn\":", turn, ",\"step\":", step, ",\"chunk\":{\"type\":\""]);
         data.extend([kind.delta(), "\",\"index\":", index]);
         self.push_call(&mut data);
-        data.extend([",\"", kind.pieces().0, "\":", piece, "}}"]);
+        data.extend([",\"", kind.pieces().0, "\":"]);
         data
     }
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Block, Event, NodeRole, Surface};
+use crate::{Event, NodeRole, Surface};
 
 /// Why a log cannot be forked where it was asked.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -70,10 +70,7 @@ pub fn tool_pairing(surface: &Surface) -> Option<Vec<Cut>> {
         let before = open == 0;
         match node.role {
             NodeRole::User => {}
-            NodeRole::Assistant => {
-                let is_call = |block: &&Block| matches!(block, Block::ToolCall(_));
-                open += node.message.look(|blocks| blocks.iter().filter(is_call).count());
-            }
+            NodeRole::Assistant => open += node.message.calls().len(),
             NodeRole::Tool => open = open.checked_sub(1)?,
         }
         Some(Cut { before, after: open == 0 })

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 use serde_json::value::RawValue;
 
-use crate::json::read;
+use crate::json::{read, unescaped_bytes};
 use crate::{Json, Object};
 
 /// The text of one JSON value, byte for byte, borrowed from a text that was checked.
@@ -54,6 +54,12 @@ impl<'a> Raw<'a> {
             None => Some(Cow::Borrowed(quoted)),
             Some(_) => read::<String>(self.0).ok().map(Cow::Owned),
         }
+    }
+
+    /// How long that text is, in UTF-8 bytes.
+    pub(crate) fn text_bytes(self) -> Option<usize> {
+        let quoted = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        Some(unescaped_bytes(quoted))
     }
 
     /// Whether the value is a string.
@@ -106,14 +112,41 @@ impl<'a> Values<'a> {
 /// Behind the string that begins at `start`.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
-    while let Some(next) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += next;
+    while let Some(next) = quote_or_escape(bytes, at) {
+        at = next;
         if bytes.get(at) == Some(&b'"') {
             return at + 1;
         }
         at += 2;
     }
     bytes.len()
+}
+
+/// Where the next quote or backslash stands, from `at` on. Most are near: the search for far ones begins late.
+fn quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
+    for _ in 0..NEAR {
+        let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ every(b'"')) | zeros(word ^ every(b'\\'));
+        if found != 0 {
+            return Some(at + (found.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    Some(at + memchr2(b'"', b'\\', bytes.get(at..)?)?)
+}
+
+/// Words of eight bytes that are looked at one by one.
+const NEAR: usize = 2;
+
+/// The byte in each place of a word.
+const fn every(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The highest bit of a word's lowest byte that is zero, and maybe of some above it.
+const fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(every(0x01)) & !word & every(0x80)
 }
 
 /// Behind the object or list that begins at `start`, however deep it is.
@@ -181,6 +214,22 @@ mod tests {
                 let loose = tight.replace(',', " ,\t").replace(':', "\n: ").replace(']', "\r]");
                 let loose = format!(" {loose} ");
                 assert_eq!(rebuilt(Raw::parse(&loose).unwrap()), tight);
+            }
+        }
+    }
+
+    #[test]
+    fn a_string_ends_at_its_own_quote_however_long_it_is() {
+        for length in 0..40 {
+            for (inner, bytes) in
+                [("", 0), (r#"\""#, 1), (r"\\", 1), (r"\u0041", 1), (r"\ud83d\ude00", 4), ("é", 2)]
+            {
+                let text =
+                    format!("[\"{}{inner}{}\",1]", "a".repeat(length), "b".repeat(length % 7));
+                let items: Vec<_> = Raw::parse(&text).unwrap().items().unwrap().collect();
+                assert_eq!(items.len(), 2, "{text}");
+                assert_eq!(items[1].get(), "1");
+                assert_eq!(items[0].text_bytes(), Some(length + length % 7 + bytes));
             }
         }
     }

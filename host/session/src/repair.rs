@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::{Block, Draft, Event, Json, Message};
+use crate::{Draft, Event, Json, Message};
 
 /// Where a log stands within a turn, event by event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TurnFold {
-    /// The open turn's number as it is logged.
+    /// What the open turn's start says.
     turn: Option<Json>,
-    /// The open step's.
+    /// What the open step's start says.
     step: Option<Json>,
     /// Calls without a result, in the order in which the model made them; one that got its result is none.
     calls: Vec<Option<PendingCall>>,
@@ -21,7 +21,8 @@ pub(crate) struct TurnFold {
 #[derive(Clone, Debug)]
 struct PendingCall {
     id: Arc<str>,
-    step: Json,
+    /// What the event says that holds the message with the call.
+    said: Json,
     /// The event that logged its start.
     started: Option<u64>,
 }
@@ -32,20 +33,18 @@ impl TurnFold {
         self.last = Some((event.seq, event.time));
         match &*event.kind {
             "turn/start" => {
-                self.turn = Some(member(event, "turn"));
+                self.turn = Some(event.data.clone());
                 self.leave_step();
             }
             "turn/end" => {
                 self.turn = None;
                 self.leave_step();
             }
-            "step/start" => self.step = Some(member(event, "step")),
+            "step/start" => self.step = Some(event.data.clone()),
             "step/end" => self.leave_step(),
             "assistant/message" => {
-                let called =
-                    |blocks: &[Block]| blocks.iter().filter_map(called).collect::<Vec<_>>();
-                for call in message.map(|message| message.look(called)).unwrap_or_default() {
-                    self.call(&call, member(event, "step"));
+                for call in message.map(Message::calls).unwrap_or_default() {
+                    self.call(call, &event.data);
                 }
             }
             "tool/call" => {
@@ -55,8 +54,8 @@ impl TurnFold {
                 }
             }
             "tool/result" => {
-                let id = message.and_then(answered);
-                if let Some(place) = id.and_then(|id| self.index.remove(&id))
+                let id = message.and_then(Message::answers);
+                if let Some(place) = id.and_then(|id| self.index.remove(id))
                     && let Some(call) = self.calls.get_mut(place)
                 {
                     *call = None;
@@ -79,17 +78,21 @@ impl TurnFold {
     /// The events that close the open turn, at the last event's time; none where no turn is open.
     pub(crate) fn closers(&self) -> Vec<Event> {
         let (Some(turn), Some((last, time))) = (&self.turn, self.last) else { return Vec::new() };
+        let turn = member(turn, "turn");
         let mut closers: Vec<Event> = Vec::new();
         for call in self.calls.iter().flatten() {
             let seq = last + 1 + closers.len() as u64;
-            let data = Json::from_trusted(result(turn, call, seq));
+            let data = Json::from_trusted(result(&turn, call, seq));
             let sources = call.started.map(|started| vec![started]);
             closers.push(Draft::node("tool/result", data, sources).at(seq, time));
         }
         let turn = turn.as_str();
         let mut ends = Vec::new();
         if let Some(step) = &self.step {
-            ends.push(("step/end", format!("{{\"turn\":{turn},\"step\":{}}}", step.as_str())));
+            ends.push((
+                "step/end",
+                format!("{{\"turn\":{turn},\"step\":{}}}", member(step, "step").as_str()),
+            ));
         }
         let reason = "{\"kind\":\"interrupted\"}";
         ends.push(("turn/end", format!("{{\"turn\":{turn},\"reason\":{reason}}}")));
@@ -107,8 +110,8 @@ impl TurnFold {
     }
 
     /// A call keeps the place of an earlier one of the same id, and takes nothing else from it.
-    fn call(&mut self, id: &Arc<str>, step: Json) {
-        let call = PendingCall { id: id.clone(), step, started: None };
+    fn call(&mut self, id: &Arc<str>, said: &Json) {
+        let call = PendingCall { id: id.clone(), said: said.clone(), started: None };
         match self.index.get(id).and_then(|place| self.calls.get_mut(*place)) {
             Some(earlier) => *earlier = Some(call),
             None => {
@@ -123,21 +126,9 @@ impl TurnFold {
     }
 }
 
-/// The id of the call that a block is.
-fn called(block: &Block) -> Option<Arc<str>> {
-    match block {
-        Block::ToolCall(call) => Some(call.id.clone()),
-        _ => None,
-    }
-}
-
-/// The call that a tool's result answers.
-fn answered(message: &Message) -> Option<Arc<str>> {
-    message.source().facts.object().ok()?.text("callId")
-}
-
-fn member(event: &Event, name: &str) -> Json {
-    let data = event.data.object().ok();
+/// The member `name` as it is logged; `null` where there is none.
+fn member(data: &Json, name: &str) -> Json {
+    let data = data.object().ok();
     data.and_then(|data| data.get(name).map(Json::from))
         .unwrap_or_else(|| Json::from_trusted("null"))
 }
@@ -165,7 +156,7 @@ fn result(turn: &Json, call: &PendingCall, seq: u64) -> String {
          \"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}]}},\
          \"error\":{{\"name\":\"{name}\",\"code\":\"{code}\"}}}}",
         turn.as_str(),
-        call.step.as_str(),
+        member(&call.said, "step").as_str(),
     )
 }
 

@@ -1,5 +1,8 @@
 //! A log as it is read or grows: every event checked, and folded into what a session must know.
 
+use std::sync::Arc;
+
+use crate::checked::Checked;
 use crate::envelope::{Envelope, EventError};
 use crate::fit::SurfaceError;
 use crate::legacy::{Origin, upgrade};
@@ -7,8 +10,8 @@ use crate::packed::Packed;
 use crate::repair::TurnFold;
 use crate::surface::{Replacement, Surface, SurfaceFold};
 use crate::title::{Title, TitleError, TitleFold};
-use crate::vocabulary::{is_known, is_retired, is_surface};
-use crate::{Draft, Event, Fold, Json, Message, Raw, SessionId, shape};
+use crate::vocabulary::{is_retired, is_surface};
+use crate::{Draft, Event, Fold, Json, Kind, Node, Raw, SessionId, shape};
 
 /// Everything that a session needs to know of its log, without the log.
 ///
@@ -52,6 +55,7 @@ impl Replay {
         row: &Envelope<'_>,
     ) -> Result<(Event, Option<Replacement>), EventError> {
         let (kind, time, data, ignorable) = row.check()?;
+        let kind = Kind::from(&*kind);
         let seq = self.next_seq();
         let replaced = || Some(self.surface.node(row.replaces()?)?.message.id().to_owned());
         let origin = Origin { session: &self.session, seq, replaces: &replaced };
@@ -60,31 +64,31 @@ impl Replay {
             None => (kind, Json::from(data)),
         };
         let mut event = Event {
-            kind: kind.into(),
+            kind,
             seq,
             time,
             data,
             ignorable,
             surface_op: None,
             sources: None,
+            checked: Checked::default(),
         };
         check_kind(&event)?;
-        let message = shape::message(&event)?;
+        let node = node(&event)?;
         if is_surface(&event.kind) {
             event.surface_op = Some(row.surface_op()?);
             event.sources = row.sources()?;
         } else {
             row.touches_surface()?;
         }
-        let replacement = self.push(&event, message)?;
+        let replacement = self.push(&event, node.as_ref())?;
+        event.checked = Checked::new(&event, node);
         Ok((event, replacement))
     }
 
     /// Takes a packed row whose place has been found to be the next one.
     pub(crate) fn packed(&mut self, row: &Packed<'_>, mut sink: impl FnMut(&Event), wanted: bool) {
-        self.surface.skip(row.len() as u64);
-        self.turn.skip(self.next_seq() - 1, row.last_time());
-        self.seed_ended = false;
+        self.skip(row.len() as u64, row.last_time());
         if wanted {
             row.events().for_each(|event| sink(&event));
         }
@@ -94,10 +98,15 @@ impl Replay {
     pub(crate) fn pass_chunk(&mut self, row: &Envelope<'_>) -> Result<(), EventError> {
         let (_, time, _, _) = row.check()?;
         row.touches_surface()?;
-        self.turn.skip(self.next_seq(), time);
-        self.surface.skip(1);
-        self.seed_ended = false;
+        self.skip(1, time);
         Ok(())
+    }
+
+    /// Takes `count` deltas, the last of them at `time`: nothing but places and times of them matters here.
+    fn skip(&mut self, count: u64, time: i64) {
+        self.surface.skip(count);
+        self.turn.skip(self.next_seq() - 1, time);
+        self.seed_ended = false;
     }
 
     /// Takes an event of this very log's next place.
@@ -109,13 +118,19 @@ impl Replay {
         if event.time.unsigned_abs() > crate::MAX_SAFE_INTEGER {
             return Err(EventError::Envelope("time is no integer within 2^53 - 1"));
         }
+        if event.kind == Kind::CHUNK && event.surface_op.is_none() && event.sources.is_none() {
+            self.skip(1, event.time);
+            return Ok(None);
+        }
+        if let Some(node) = event.checked.node(event) {
+            return self.push(event, node);
+        }
         check_kind(event)?;
         let origin = Origin { session: &self.session, seq: event.seq, replaces: &|| None };
         if upgrade(&event.kind, Raw::from(&event.data), &origin)?.is_some() {
             return Err(EventError::Envelope("shape is one that only old logs have"));
         }
-        let message = shape::message(event)?;
-        self.push(event, message)
+        self.push(event, node(event)?.as_ref())
     }
 
     /// Gives the draft its place, and takes it.
@@ -176,11 +191,11 @@ impl Replay {
     fn push(
         &mut self,
         event: &Event,
-        message: Option<Message>,
+        node: Option<&Arc<Node>>,
     ) -> Result<Option<Replacement>, EventError> {
-        let replacement = self.surface.push(event, message.clone())?;
+        let replacement = self.surface.push(event, node)?;
         self.title.push(event);
-        self.turn.push(event, message.as_ref());
+        self.turn.push(event, node.map(|node| &node.message));
         self.seed_ended = &*event.kind == "session/end-seed";
         Ok(replacement)
     }
@@ -189,10 +204,10 @@ impl Replay {
 /// Checks that a log may hold events of this type, and a request header by what it holds.
 fn check_kind(event: &Event) -> Result<(), EventError> {
     if is_retired(&event.kind) {
-        return Err(EventError::Retired(event.kind.clone()));
+        return Err(EventError::Retired((&*event.kind).into()));
     }
-    if !event.ignorable && !is_known(&event.kind) {
-        return Err(EventError::Unknown(event.kind.clone()));
+    if !event.ignorable && !event.kind.is_known() {
+        return Err(EventError::Unknown((&*event.kind).into()));
     }
     if &*event.kind == "request/header" {
         shape::request_header(Raw::from(&event.data))?;
@@ -200,9 +215,15 @@ fn check_kind(event: &Event) -> Result<(), EventError> {
     Ok(())
 }
 
+/// The node that an event is, where its type is a surface type.
+fn node(event: &Event) -> Result<Option<Arc<Node>>, EventError> {
+    let node = shape::message(event)?.and_then(|message| Node::of(event, message));
+    Ok(node.map(Arc::new))
+}
+
 /// Events into a fold, chunks only where it wants them.
 pub(crate) fn feed(fold: &mut dyn Fold, event: &Event) {
-    if fold.wants_chunks() || &*event.kind != "assistant/chunk" {
+    if fold.wants_chunks() || event.kind != Kind::CHUNK {
         fold.event(event);
     }
 }

@@ -1,7 +1,7 @@
 //! What the data of messages and request headers must hold for a log to be replayed (contracts §1.3).
 
 use crate::envelope::EventError;
-use crate::{Block, Event, Message, MessageError, Object, Raw, Role};
+use crate::{Event, Message, MessageError, Object, Raw, Role};
 
 /// The message of an event, where its type is a surface type.
 ///
@@ -40,11 +40,11 @@ fn from_tool(message: &Message) -> Result<(), MessageError> {
     let facts = source.facts.object().map_err(|_| MessageError("has no source"))?;
     let call = facts.str("callId").filter(|id| &*source.kind == "tool" && !id.is_empty());
     let call = call.ok_or(MessageError("is a tool's result and does not name its call"))?;
-    message.look(|blocks| match blocks {
-        [Block::ToolResult(result)] if *result.call == *call => Ok(()),
-        [Block::ToolResult(_)] => Err(MessageError("names two different tool calls")),
-        _ => Err(MessageError("is a tool's result and not exactly one result block")),
-    })
+    match message.answers() {
+        Some(answered) if answered == call => Ok(()),
+        Some(_) => Err(MessageError("names two different tool calls")),
+        None => Err(MessageError("is a tool's result and not exactly one result block")),
+    }
 }
 
 /// Checks the data of a `request/header`: what a request is made from.

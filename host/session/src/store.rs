@@ -14,7 +14,7 @@ use crate::replay::feed;
 use crate::root::{Found, KnownTitle, Listing, Root};
 use crate::write::LogWriter;
 use crate::{
-    Draft, Encoding, Event, EventError, Fold, Header, HeaderError, Json, LogError, Replay,
+    Draft, Encoding, Event, EventError, Fold, Header, HeaderError, Json, Kind, LogError, Replay,
     SessionId, Surface, Title, TitleError, WriteError,
 };
 
@@ -57,7 +57,7 @@ pub struct Repair {
     /// Events that could be read in them, and were written again.
     pub recovered: usize,
     /// The types of the events that closed an interrupted turn.
-    pub closers: Vec<Box<str>>,
+    pub closers: Vec<Kind>,
 }
 
 impl Repair {

@@ -64,6 +64,17 @@ impl Surface {
 }
 
 impl Node {
+    /// The node that an event with this message is; none where its type is no surface type.
+    pub(crate) fn of(event: &Event, message: Message) -> Option<Self> {
+        let role = role(&event.kind)?;
+        let rest = match role {
+            NodeRole::Tool => without_message(&event.data),
+            NodeRole::User | NodeRole::Assistant => None,
+        };
+        let text_bytes = message.text_bytes();
+        Some(Self { seq: event.seq, role, message, text_bytes, rest })
+    }
+
     /// Whether a request holds its message: an assistant's empty one only carries usage.
     pub fn is_spoken(&self) -> bool {
         self.role != NodeRole::Assistant || !self.message.is_empty()
@@ -102,19 +113,19 @@ impl SurfaceFold {
         self.nodes.get(seq).map(|node| &**node)
     }
 
-    /// Takes the next event, with its message where its type is a surface type.
+    /// Takes the next event, with the node that it is where its type is a surface type.
     ///
     /// # Errors
     /// When the event does not fit; the surface is then as it was.
     pub(crate) fn push(
         &mut self,
         event: &Event,
-        message: Option<Message>,
+        node: Option<&Arc<Node>>,
     ) -> Result<Option<Replacement>, SurfaceError> {
         if event.seq != self.next {
             return Err(SurfaceError::Place { expected: self.next, found: Some(event.seq) });
         }
-        let (Some(role), Some(message)) = (role(&event.kind), message) else {
+        let Some(node) = node else {
             if event.surface_op.is_some() {
                 return Err(SurfaceError::OpOnLogEvent);
             }
@@ -124,16 +135,10 @@ impl SurfaceFold {
             self.next += 1;
             return Ok(None);
         };
-        let rest = match role {
-            NodeRole::Tool => without_message(&event.data),
-            NodeRole::User | NodeRole::Assistant => None,
-        };
-        let text_bytes = message.text_bytes();
-        let node = Arc::new(Node { seq: event.seq, role, message, text_bytes, rest });
         let replacement = match event.surface_op.ok_or(SurfaceError::OpMissing)? {
             SurfaceOp::Append => {
                 check_sources(event, &[])?;
-                self.nodes.push(event.seq, node);
+                self.nodes.push(event.seq, node.clone());
                 None
             }
             SurfaceOp::Replace { start, end } => {
@@ -143,8 +148,8 @@ impl SurfaceFold {
                     RangeError::Reversed => SurfaceError::Reversed { start, end },
                 })?;
                 check_sources(event, &shadowed)?;
-                self.check_rewrite(&node, &shadowed)?;
-                self.nodes.replace(&shadowed, event.seq, node);
+                self.check_rewrite(node, &shadowed)?;
+                self.nodes.replace(&shadowed, event.seq, node.clone());
                 self.generation += 1;
                 Some(Replacement { seq: event.seq, range: (start, end), shadowed })
             }

@@ -55,9 +55,9 @@ const KNOWN: [&str; 48] = [
 /// Types that logs once held and no reader upgrades.
 const RETIRED: [&str; 2] = ["mode/set", "request/header-delta"];
 
-/// Whether a log may hold the type without marking it ignorable.
-pub(crate) fn is_known(kind: &str) -> bool {
-    KNOWN.binary_search(&kind).is_ok()
+/// The type as it stands in the list of those that a log may hold without marking them ignorable.
+pub(crate) fn known(kind: &str) -> Option<&'static str> {
+    KNOWN.binary_search(&kind).ok().and_then(|place| KNOWN.get(place).copied())
 }
 
 /// Whether the type was given up, so that no log that holds it is read.
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn the_search_finds_every_type() {
         assert!(KNOWN.is_sorted());
-        assert!(KNOWN.iter().all(|kind| is_known(kind)));
-        assert!(!is_known("context/message"));
-        assert!(!is_known("steering/message"));
+        assert!(KNOWN.iter().all(|kind| known(kind) == Some(kind)));
+        assert_eq!(known("context/message"), None);
+        assert_eq!(known("steering/message"), None);
     }
 }
