@@ -1,7 +1,11 @@
 //! One row of a log as its members, borrowed from the line (contracts §1.2).
 
 use std::borrow::Cow;
+use std::fmt;
 
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::fit::SurfaceError;
@@ -56,31 +60,6 @@ pub(crate) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// The members of a row; none where it is no object.
-    pub(crate) fn of(row: Raw<'a>) -> Option<Self> {
-        let mut found = Self::default();
-        for (name, value) in row.members()? {
-            let name = name.text()?;
-            let member = match &*name {
-                "type" => &mut found.kind,
-                "seq" => &mut found.seq,
-                "time" => &mut found.time,
-                "data" => &mut found.data,
-                "ignorable" => &mut found.ignorable,
-                "surfaceOp" => &mut found.surface_op,
-                "sourceEventSeqs" => &mut found.sources,
-                "seq0" => &mut found.seq0,
-                "time0" => &mut found.time0,
-                _ => {
-                    found.other = Some(name);
-                    continue;
-                }
-            };
-            *member = Some(value);
-        }
-        Some(found)
-    }
-
     /// The type; none where it is no string.
     pub(crate) fn kind(&self) -> Option<Cow<'a, str>> {
         self.kind.and_then(Raw::text)
@@ -169,8 +148,44 @@ impl<'a> Envelope<'a> {
     /// The events that it was made from.
     pub(crate) fn sources(&self) -> Result<Option<Vec<u64>>, SurfaceError> {
         let Some(sources) = self.sources else { return Ok(None) };
-        let seqs = sources.items().ok_or(SurfaceError::SourcesNoList)?;
-        let seqs = seqs.map(|seq| safe_count(seq.get()));
+        let seqs = sources.words().ok_or(SurfaceError::SourcesNoList)?.map(safe_count);
         seqs.collect::<Option<_>>().map(Some).ok_or(SurfaceError::SourcesNoSeq)
+    }
+}
+
+/// In one pass: what is most of a log need not be passed over again to find where each member ends.
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Envelope<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a row")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut row = Envelope::default();
+                while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+                    let name = Raw::from(name).text().unwrap_or_default();
+                    let member = match &*name {
+                        "type" => &mut row.kind,
+                        "seq" => &mut row.seq,
+                        "time" => &mut row.time,
+                        "data" => &mut row.data,
+                        "ignorable" => &mut row.ignorable,
+                        "surfaceOp" => &mut row.surface_op,
+                        "sourceEventSeqs" => &mut row.sources,
+                        "seq0" => &mut row.seq0,
+                        "time0" => &mut row.time0,
+                        _ => {
+                            row.other = Some(name);
+                            continue;
+                        }
+                    };
+                    *member = Some(value.into());
+                }
+                Ok(row)
+            }
+        }
+        deserializer.deserialize_map(Members)
     }
 }

@@ -1,5 +1,7 @@
 //! Whether an event fits the surface that it stands on (contracts §2).
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 use crate::equal::same;
@@ -81,8 +83,10 @@ pub(crate) fn check_sources(event: &Event, shadowed: &[u64]) -> Result<(), Surfa
     if sources.iter().any(|seq| *seq > MAX_SAFE_INTEGER) {
         return Err(SurfaceError::SourcesNoSeq);
     }
-    let mut sorted = sources.to_vec();
-    sorted.sort_unstable();
+    let mut sorted = Cow::Borrowed(sources);
+    if !sources.is_sorted() {
+        sorted.to_mut().sort_unstable();
+    }
     let repeated = sorted.windows(2).find_map(|pair| match pair {
         [one, other] if one == other => Some(*one),
         _ => None,

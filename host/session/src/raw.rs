@@ -41,6 +41,13 @@ impl<'a> Raw<'a> {
         Some(std::iter::from_fn(move || values.next()))
     }
 
+    /// The same, where nothing but numbers counts: of a list with any other item, at least one comes out as no number.
+    pub(crate) fn words(self) -> Option<impl Iterator<Item = &'a str>> {
+        let inside = self.0.strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
+        let words = (!inside.is_empty()).then(|| inside.split(',').map(str::trim_ascii));
+        Some(words.into_iter().flatten())
+    }
+
     /// The members one by one, each with its name as it was written.
     pub(crate) fn members(self) -> Option<impl Iterator<Item = (Raw<'a>, Raw<'a>)>> {
         let mut values = self.0.starts_with('{').then(|| Values { text: self.0, at: 1 })?;
@@ -231,6 +238,20 @@ mod tests {
                 assert_eq!(items[1].get(), "1");
                 assert_eq!(items[0].text_bytes(), Some(length + length % 7 + bytes));
             }
+        }
+    }
+
+    #[test]
+    fn a_list_of_numbers_is_its_words() {
+        let words = |text| Raw::parse(text).unwrap().words().map(Iterator::collect::<Vec<_>>);
+        assert_eq!(words("[1, -2 ,3e0]").unwrap(), ["1", "-2", "3e0"]);
+        assert_eq!(words("[ ]").unwrap(), [""; 0]);
+        assert_eq!(words("{}"), None);
+        for other in [r#"["1,2"]"#, "[[1],2]", r#"[{"a":1,"b":2}]"#, "[1,null]"] {
+            assert!(
+                words(other).unwrap().iter().any(|word| word.parse::<f64>().is_err()),
+                "{other}"
+            );
         }
     }
 

@@ -43,8 +43,8 @@ impl Replay {
     /// # Errors
     /// When `row` is no event, or one that cannot follow; nothing has changed then.
     pub fn row(&mut self, row: &str) -> Result<(Event, Option<Replacement>), EventError> {
-        let row = Raw::parse(row).ok().and_then(Envelope::of);
-        let row = row.ok_or(EventError::Envelope("text is no JSON object"))?;
+        let row: Envelope<'_> = serde_json::from_str(row)
+            .map_err(|_| EventError::Envelope("text is no JSON object"))?;
         self.expect(row.seq())?;
         self.envelope(&row)
     }

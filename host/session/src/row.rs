@@ -52,12 +52,14 @@ impl<'a> Row<'a> {
     /// Reads a line without its newline.
     pub(crate) fn parse(line: &'a str) -> Result<Self, RowError> {
         let text = line.trim_matches([' ', '\t', '\r', '\n']);
-        let row = Raw::parse(text).map_err(|_| RowError::Json)?;
-        if row.get() == "null" {
-            return Err(RowError::Null);
+        if !text.starts_with('{') {
+            // JSON that is no object has no place either: what reads it finds a gap.
+            return match Raw::parse(text).map_err(|_| RowError::Json)?.get() {
+                "null" => Err(RowError::Null),
+                _ => Ok(Self::Event(Envelope::default())),
+            };
         }
-        // JSON that is no object has no place either: what reads it finds a gap.
-        let row = Envelope::of(row).unwrap_or_default();
+        let row: Envelope<'a> = serde_json::from_str(text).map_err(|_| RowError::Json)?;
         match row.kind().as_deref().is_some_and(is_packed) {
             true => Packed::read(&row).map(Self::Packed).map_err(RowError::Packed),
             false => Ok(Self::Event(row)),
