@@ -2,25 +2,25 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { foldSurface } from '@deepseek-ai/dsh-session'
-import { inputs, measure } from './measure.mjs'
+import { inputs, measure, wanted } from './measure.mjs'
 import { mount, unmount } from './mount.mjs'
 
 const ENCODINGS = [['raw', 'none'], ['zstd', 'zstd']]
 
 export default async function () {
-  for (const [name, compression] of ENCODINGS) {
+  for (const [name, compression] of ['decode', 'fold', 'open'].some(wanted) ? ENCODINGS : []) {
     const ctx = await mount(path.join(inputs, name), compression)
     await measure(`decode/${name}`, () => ctx.sessionPersistence.loadStored('10k'))
-    if (name === 'raw') for (const id of ['10k', '1m']) {
+    if (name === 'raw' && wanted('fold')) for (const id of ['10k', '1m']) {
       const { events } = await ctx.sessionPersistence.loadStored(id)
       await measure(`fold/${id}`, () => foldSurface(events))
     }
     for (const id of ['10k', '1m']) await measure(`open/${name}-${id}`, () => ctx.sessionQuery.readSurface(id), { seconds: 8 })
-    if (name === 'raw') await live(await ctx.sessionPersistence.loadStored('10k'))
+    if (name === 'raw' && wanted('open')) await live(await ctx.sessionPersistence.loadStored('10k'))
     await unmount(ctx)
   }
-  for (const [name, compression] of ENCODINGS) await append(name, compression)
-  await roots()
+  if (wanted('append')) for (const [name, compression] of ENCODINGS) await append(name, compression)
+  if (wanted('list') || wanted('search')) await roots()
 }
 
 /** The surface of a session that is open. */

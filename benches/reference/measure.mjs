@@ -6,9 +6,12 @@ export const inputs = flag('inputs')
 export const json = flag('json')
 const only = flag('only')
 
+/** Whether anything of this name, or whose name begins so, is to be measured. */
+export const wanted = name => only === undefined || name.startsWith(only) || only.startsWith(name)
+
 /** `setup` runs before each call of `fn`, untimed; its result is the argument. */
 export async function measure(name, fn, { setup = () => undefined, seconds = 4 } = {}) {
-  if (only !== undefined && !name.startsWith(only)) return
+  if (!wanted(name)) return
   if (quick) seconds /= 8
   const once = async () => { const given = await setup(); const began = performance.now(); await fn(given); return performance.now() - began }
   const first = await once()

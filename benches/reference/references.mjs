@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { Context } from '@deepseek-ai/cordis'
 import { SessionReferenceResolver, parseSessionReferenceText } from '@deepseek-ai/dsh-session-reference'
-import { inputs, measure } from './measure.mjs'
+import { inputs, measure, wanted } from './measure.mjs'
 import { mount, unmount } from './mount.mjs'
 
 const WORDS = ['the', 'parser', 'returns', 'a', 'value', 'when', 'called.', 'See', '(above),', '会话', 'and', 'then', '`code`', '"quoted"', '[link](https://example.com)', '\n']
@@ -30,8 +30,8 @@ export default async function () {
     'no-mentions': prose(65536, 2), unclosed: '@['.repeat(32768),
   }
   for (const [name, text] of Object.entries(texts)) await measure(`parse/${name}`, () => parseSessionReferenceText(text))
-  await prepare()
-  await candidates()
+  if (wanted('prepare')) await prepare()
+  if (wanted('candidates')) await candidates()
 }
 
 /** The resolver over a query service that answers as told, or over that of a mounted root. */

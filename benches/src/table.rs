@@ -104,8 +104,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Reads what Criterion left in `criterion`, and what the reference's bench wrote to `theirs`; what is not there
-    /// was not measured.
+    /// Reads what Criterion left in `criterion`, and what the reference's benches wrote into the directory `theirs`; what
+    /// is not there was not measured.
     ///
     /// # Errors
     /// When a file is there and has another shape.
@@ -123,7 +123,8 @@ impl Measured {
                 measured.ours.insert(name, nanos / 1e6);
             }
         }
-        if let Ok(text) = fs::read_to_string(theirs) {
+        for file in fs::read_dir(theirs).into_iter().flatten() {
+            let text = fs::read_to_string(file?.path())?;
             let found: Value = serde_json::from_str(&text)?;
             let rows = found.get("rows").and_then(Value::as_array).context("no rows")?;
             for row in rows {

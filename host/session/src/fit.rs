@@ -80,13 +80,22 @@ pub(crate) fn check_sources(event: &Event, shadowed: &[u64]) -> Result<(), Surfa
     if event.sources.is_some() && sources.is_empty() && &*event.kind != "assistant/message" {
         return Err(SurfaceError::SourcesEmpty);
     }
+    let in_order = sources.is_sorted_by(|one, next| one < next)
+        && sources.last().is_none_or(|last| *last < event.seq);
+    let sorted = if in_order { Cow::Borrowed(sources) } else { sort(sources, event.seq)?.into() };
+    match shadowed.iter().find(|seq| sorted.binary_search(seq).is_err()) {
+        Some(missing) => Err(SurfaceError::SourcesMiss(*missing)),
+        None => Ok(()),
+    }
+}
+
+/// Places before `seq`, each once, in order.
+fn sort(sources: &[u64], seq: u64) -> Result<Vec<u64>, SurfaceError> {
     if sources.iter().any(|seq| *seq > MAX_SAFE_INTEGER) {
         return Err(SurfaceError::SourcesNoSeq);
     }
-    let mut sorted = Cow::Borrowed(sources);
-    if !sources.is_sorted() {
-        sorted.to_mut().sort_unstable();
-    }
+    let mut sorted = sources.to_vec();
+    sorted.sort_unstable();
     let repeated = sorted.windows(2).find_map(|pair| match pair {
         [one, other] if one == other => Some(*one),
         _ => None,
@@ -94,12 +103,9 @@ pub(crate) fn check_sources(event: &Event, shadowed: &[u64]) -> Result<(), Surfa
     if let Some(seq) = repeated {
         return Err(SurfaceError::SourcesRepeat(seq));
     }
-    if let Some(later) = sources.iter().find(|seq| **seq >= event.seq) {
-        return Err(SurfaceError::SourcesNotEarlier(*later));
-    }
-    match shadowed.iter().find(|seq| sorted.binary_search(seq).is_err()) {
-        Some(missing) => Err(SurfaceError::SourcesMiss(*missing)),
-        None => Ok(()),
+    match sources.iter().find(|source| **source >= seq) {
+        Some(later) => Err(SurfaceError::SourcesNotEarlier(*later)),
+        None => Ok(sorted),
     }
 }
 

@@ -3,18 +3,18 @@
 use std::io::{self, Read, Seek};
 
 use thiserror::Error;
-use zstd::stream::raw::{CParameter, DParameter, Decoder, Encoder, InBuffer, Operation, OutBuffer};
+use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
 /// The largest window that readers grant: 128 MiB. A frame that asks for more is refused, not served.
 const WINDOW_LOG_MAX: u32 = 27;
 
-/// What dsh writes.
-const LEVEL: i32 = 3;
-
 /// Bytes that leave the decoder at once.
 const PIECE: usize = 1 << 17;
+
+/// A file of fewer bytes needs no large buffers, which cost more to make than it takes to read it.
+const SHORT: u64 = 1 << 14;
 
 /// Why bytes are no frame.
 #[derive(Debug, Error)]
@@ -76,8 +76,8 @@ impl<R: Read + Seek> Frames<R> {
             length,
             at: 0,
             decoder,
-            input: vec![0; PIECE],
-            output: vec![0; PIECE],
+            input: vec![0; PIECE.min(usize::try_from(length).unwrap_or(PIECE))],
+            output: vec![0; if length < SHORT { PIECE / 8 } else { PIECE }],
         })
     }
 
@@ -216,33 +216,16 @@ impl<R: Read + Seek> Frames<R> {
     }
 }
 
-/// One frame that holds `content`, as dsh writes it: with a checksum and without its size.
-pub(crate) fn encode(content: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = Encoder::new(LEVEL)?;
-    encoder.set_parameter(CParameter::ChecksumFlag(true))?;
-    let mut frame = Vec::with_capacity(content.len() / 4 + 64);
-    let mut output = vec![0; PIECE];
-    let mut input = InBuffer::around(content);
-    while input.pos() < content.len() {
-        let mut room = OutBuffer::around(output.as_mut_slice());
-        encoder.run(&mut input, &mut room)?;
-        frame.extend_from_slice(room.as_slice());
-    }
-    loop {
-        let mut room = OutBuffer::around(output.as_mut_slice());
-        let left = encoder.finish(&mut room, true)?;
-        frame.extend_from_slice(room.as_slice());
-        if left == 0 {
-            return Ok(frame);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Cursor;
 
     use super::*;
+    use crate::compressor::Compressor;
+
+    fn encode(content: &[u8]) -> io::Result<Vec<u8>> {
+        Compressor::new()?.frame(content)
+    }
 
     fn frames(bytes: &[u8]) -> Frames<Cursor<&[u8]>> {
         Frames::new(Cursor::new(bytes), bytes.len() as u64).unwrap()

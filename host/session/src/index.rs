@@ -4,7 +4,7 @@
 //! (gone, damaged, foreign, not to be written) makes answers slower and never other ones, so nothing here can fail.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Header;
@@ -110,7 +110,9 @@ impl Index {
 
     /// A log's name in the index; none where a text cannot hold it.
     fn name<'a>(&self, path: &'a Path) -> Option<&'a str> {
-        path.strip_prefix(&self.root).ok()?.to_str()
+        // As texts: a path is slow to take apart, and these were made by joining names to the root.
+        let name = path.to_str()?.strip_prefix(self.root.to_str()?)?;
+        Some(name.trim_start_matches(MAIN_SEPARATOR))
     }
 
     /// Nothing panics while it holds the state, so that a poisoned lock guards a sound one.

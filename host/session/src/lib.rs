@@ -36,6 +36,7 @@
 mod batch;
 mod chain;
 mod checked;
+mod compressor;
 mod disk;
 mod envelope;
 mod equal;
@@ -71,6 +72,7 @@ mod root;
 mod row;
 mod scan;
 mod shape;
+mod side_by_side;
 mod stamp;
 mod store;
 mod surface;

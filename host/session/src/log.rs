@@ -79,7 +79,8 @@ impl LogFile {
             return Err(LogError::NoFile(path.into()));
         }
         let length = meta.len();
-        let reader = BufReader::with_capacity(BUFFER, file);
+        let wanted = usize::try_from(length).unwrap_or(BUFFER).clamp(1, BUFFER);
+        let reader = BufReader::with_capacity(wanted, file);
         let body = match encoding {
             Encoding::Raw => Body::Raw(reader),
             Encoding::Zstd => Body::Zstd(Box::new(Frames::new(reader, length).map_err(failed)?)),

@@ -37,20 +37,20 @@ impl<'a> Raw<'a> {
 
     /// The items, where the value is a list.
     pub fn items(self) -> Option<impl Iterator<Item = Raw<'a>>> {
-        let mut values = self.0.starts_with('[').then(|| Values { text: self.0, at: 1 })?;
+        let mut values = self.0.starts_with('[').then_some(Values { text: self.0, at: 1 })?;
         Some(std::iter::from_fn(move || values.next()))
     }
 
     /// The same, where nothing but numbers counts: of a list with any other item, at least one comes out as no number.
     pub(crate) fn words(self) -> Option<impl Iterator<Item = &'a str>> {
         let inside = self.0.strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
-        let words = (!inside.is_empty()).then(|| inside.split(',').map(str::trim_ascii));
-        Some(words.into_iter().flatten())
+        let words = inside.split(|char| char == ',').map(str::trim_ascii);
+        Some(words.take(if inside.is_empty() { 0 } else { usize::MAX }))
     }
 
     /// The members one by one, each with its name as it was written.
     pub(crate) fn members(self) -> Option<impl Iterator<Item = (Raw<'a>, Raw<'a>)>> {
-        let mut values = self.0.starts_with('{').then(|| Values { text: self.0, at: 1 })?;
+        let mut values = self.0.starts_with('{').then_some(Values { text: self.0, at: 1 })?;
         Some(std::iter::from_fn(move || Some((values.next()?, values.next()?))))
     }
 

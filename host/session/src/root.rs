@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use crate::index::Index;
 use crate::log;
 use crate::order::newest_first;
 use crate::path::{encode_segment, log_path};
+use crate::side_by_side::side_by_side;
 use crate::stamp::Stamp;
 use crate::store::broken;
 use crate::title::TitleFold;
@@ -54,12 +54,6 @@ pub(crate) struct Found {
     pub(crate) settled: bool,
 }
 
-/// How many headers are read side by side.
-const SIDE_BY_SIDE: usize = 4;
-
-/// So few are not worth a thread.
-const FEW: usize = 64;
-
 /// What is known of a session's title before its log is opened.
 pub(crate) enum KnownTitle {
     /// It stands in the index.
@@ -97,7 +91,7 @@ impl Root {
     pub(crate) fn list(&self) -> Result<Listing, StoreError> {
         let mut unreadable = Vec::new();
         let mut logs: HashMap<SessionId, Vec<(PathBuf, Header)>> = HashMap::new();
-        let mut found = Vec::new();
+        let mut dirs = Vec::new();
         for project in self.projects()? {
             let (directories, files) = match entries(&project) {
                 Ok(entries) => entries,
@@ -110,14 +104,16 @@ impl Root {
             for path in files.into_iter().filter(|path| is_log_name(path)) {
                 unreadable.push(Unreadable { id: None, why: LogError::Flat(path.clone()), path });
             }
-            for dir in directories {
-                match self.log_in(&dir) {
-                    None => {}
-                    Some(Ok(log)) => found.push(log),
-                    Some(Err(why)) => {
-                        let id = segment_id(&dir);
-                        unreadable.push(Unreadable { id, path: log_name(&dir), why });
-                    }
+            dirs.extend(directories);
+        }
+        let mut found = Vec::with_capacity(dirs.len());
+        for (dir, log) in dirs.iter().zip(side_by_side(&dirs, |dir| self.log_in(dir))) {
+            match log {
+                None => {}
+                Some(Ok(log)) => found.push(log),
+                Some(Err(why)) => {
+                    let id = segment_id(dir);
+                    unreadable.push(Unreadable { id, path: log_name(dir), why });
                 }
             }
         }
@@ -289,26 +285,6 @@ impl Root {
     }
 }
 
-/// What `work` makes of each, in their order.
-fn side_by_side<T: Sync, U: Send>(things: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let all = |things: &[T]| things.iter().map(&work).collect::<Vec<_>>();
-    let share = things.len().div_ceil(SIDE_BY_SIDE).max(FEW);
-    let (first, rest) = things.split_at(share.min(things.len()));
-    thread::scope(|scope| {
-        let rest: Vec<_> = rest
-            .chunks(share)
-            .map(|share| (share, thread::Builder::new().spawn_scoped(scope, || all(share))))
-            .collect();
-        let mut done = all(first);
-        for (share, thread) in rest {
-            // Where there is no thread to have, or it came to nothing, the work is done here.
-            let made = thread.ok().and_then(|thread| thread.join().ok());
-            done.extend(made.unwrap_or_else(|| all(share)));
-        }
-        done
-    })
-}
-
 /// The directories and the other entries of a directory, each sorted.
 fn entries(dir: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let mut directories = Vec::new();
@@ -320,8 +296,10 @@ fn entries(dir: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
             false => others.push(entry.path()),
         }
     }
-    directories.sort();
-    others.sort();
+    // They differ in their names alone, which need not be taken apart to be compared.
+    for list in [&mut directories, &mut others] {
+        list.sort_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
+    }
     Ok((directories, others))
 }
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::batch::write_rows;
+use crate::compressor::Compressor;
 use crate::disk::{Disk, write_all};
 use crate::lock::{LockError, WriterLock};
 use crate::log::Torn;
-use crate::{Encoding, Event, Header, frames, path, publish};
+use crate::{Encoding, Event, Header, path, publish};
 
 /// Why a batch was not written. The log is as it was before.
 #[derive(Debug, Error)]
@@ -52,6 +53,8 @@ pub(crate) struct LogWriter {
     encoding: Encoding,
     disk: Arc<dyn Disk>,
     state: State,
+    /// None before the first frame, and in raw logs.
+    compressor: Option<Compressor>,
 }
 
 #[derive(Debug)]
@@ -75,7 +78,7 @@ impl LogWriter {
         let mut line = header.line();
         line.push('\n');
         let state = State::New { root: root.into(), header: line, left: None };
-        Ok(Self { path, encoding, disk, state })
+        Ok(Self { path, encoding, disk, state, compressor: None })
     }
 
     /// The lock of an existing log, before it is read for writing.
@@ -94,7 +97,7 @@ impl LogWriter {
     ) -> Result<Self, WriteError> {
         let file = disk.open(path).map_err(|error| failed(path, error))?;
         let state = State::Open { file, length, clean: true, _lock: lock };
-        Ok(Self { path: path.into(), encoding, disk, state })
+        Ok(Self { path: path.into(), encoding, disk, state, compressor: None })
     }
 
     /// Cuts what a write did not finish, and writes again what could be read of it, with `closers` after it.
@@ -131,12 +134,19 @@ impl LogWriter {
         }
     }
 
-    fn encode(&self, rows: String) -> Result<Vec<u8>, WriteError> {
+    fn encode(&mut self, rows: String) -> Result<Vec<u8>, WriteError> {
         match self.encoding {
             Encoding::Raw => Ok(rows.into_bytes()),
             Encoding::Zstd => {
-                frames::encode(rows.as_bytes()).map_err(|error| failed(&self.path, error))
+                self.frame(rows.as_bytes()).map_err(|error| failed(&self.path, error))
             }
+        }
+    }
+
+    fn frame(&mut self, content: &[u8]) -> io::Result<Vec<u8>> {
+        match &mut self.compressor {
+            Some(compressor) => compressor.frame(content),
+            none => none.insert(Compressor::new()?).frame(content),
         }
     }
 
