@@ -44,7 +44,7 @@ impl<'a> Raw<'a> {
     /// The same, where nothing but numbers counts: of a list with any other item, at least one comes out as no number.
     pub(crate) fn words(self) -> Option<impl Iterator<Item = &'a str>> {
         let inside = self.0.strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
-        let words = inside.split(|char| char == ',').map(str::trim_ascii);
+        let words = inside.split(',').map(str::trim_ascii);
         Some(words.take(if inside.is_empty() { 0 } else { usize::MAX }))
     }
 
