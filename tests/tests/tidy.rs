@@ -74,12 +74,9 @@ fn nothing_is_left_to_do() {
 
 #[test]
 fn sessions_and_agents_know_no_webassembly() {
-    never(&["host/session", "host/agent", "host/model"], "toml", &["wasmtime", "dsh-plugin"]);
-    never(
-        &["host/session/src", "host/agent/src", "host/model/src"],
-        "rs",
-        &["wasmtime", "dsh_plugin"],
-    );
+    let crates = ["host/session", "host/agent", "host/model", "host/tools", "host/mcp"];
+    never(&crates, "toml", &["wasmtime", "dsh-plugin"]);
+    never(&crates, "rs", &["wasmtime", "dsh_plugin"]);
 }
 
 #[test]

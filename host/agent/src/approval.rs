@@ -45,9 +45,11 @@ impl Turn<'_> {
             Approval::Cancelled if self.cancel.cause().is_some() => Err(ToolError::not_started()),
             Approval::Rejected => Err(ToolError::denied("the user rejected this call")),
             Approval::Cancelled => Err(ToolError::denied("the question to the user was cancelled")),
-            Approval::Unavailable => Err(ToolError::denied(
-                "this call needs the user's approval, and nobody can be asked",
-            )),
+            Approval::Unavailable => {
+                let said = "this call needs the user's approval, and nobody can be asked";
+                let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                Err(ToolError::denied(&format!("{said}{why}")))
+            }
         }
     }
 

@@ -27,6 +27,11 @@ pub enum Cause {
 pub struct Cancel(watch::Receiver<Option<Cause>>);
 
 impl Cancel {
+    /// For a call outside of any turn: it is never cancelled.
+    pub fn never() -> Self {
+        CancelSource::new().token()
+    }
+
     /// The cause, once the turn was cancelled.
     pub fn cause(&self) -> Option<Cause> {
         self.0.borrow().clone()
