@@ -2,6 +2,7 @@
 
 mod attempt;
 mod in_calls;
+mod in_commands;
 mod in_loads;
 mod memory;
 mod sound;
@@ -81,6 +82,7 @@ impl Case {
 /// When a program was not built.
 pub fn cases() -> Result<Vec<Case>> {
     let mut cases = in_calls::cases();
+    cases.extend(in_commands::cases());
     cases.extend(in_loads::cases()?);
     Ok(cases)
 }
@@ -144,12 +146,12 @@ mod tests {
     #[tokio::test]
     async fn what_ends_otherwise_than_expected_fails_its_case() {
         let said = wrong(passes().expects(Expect::Trap), passes()).await;
-        assert!(said.contains("decided"), "{said}");
+        assert!(said.contains("came ToDecision"), "{said}");
         let said = wrong(program(programs::PANICS), passes()).await;
         assert!(said.contains("trapped"), "{said}");
         let said = wrong(passes(), program(programs::FAILS)).await;
         assert!(said.contains("its twin") && said.contains("OUT_OF_TEA"), "{said}");
         let said = wrong(passes().expects(Expect::NotLoaded("WASI")), passes()).await;
-        assert!(said.contains("decided"), "{said}");
+        assert!(said.contains("came ToDecision"), "{said}");
     }
 }

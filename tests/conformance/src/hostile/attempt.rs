@@ -1,13 +1,14 @@
-//! One attempt: plugins in a chain, what their calls are lent, and how it has to end.
+//! One attempt: plugins, how they are called, what their calls are lent, and how it has to end.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Result, anyhow, bail};
 use dsh_plugin_host::{
-    Capabilities, Cause, Chain, Decision, Grants, Limit, Limits, Manifest, Plugin, PluginHost,
-    Scope, SessionScopes, Settings,
+    CallError, Capabilities, Cause, Chain, Decision, Gates, Grants, Invocation, Limit, Limits,
+    Manifest, Plugin, PluginHost, Scope, Services, SessionScopes, Settings, ToolCall, Verdict,
 };
-use program_tests::{self as programs, Delay, Scripted, services};
+use program_tests::{self as programs, Delay, Living, Scripted, Session, services};
 
 use super::sound;
 
@@ -17,7 +18,7 @@ const BYSTANDERS: usize = 10;
 /// How an attempt has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// With a decision.
+    /// With a decision, an outcome or a call that is allowed.
     Decides,
     /// With a rejection for exactly this reason: what the program has seen.
     Says(&'static str),
@@ -25,6 +26,8 @@ pub enum Expect {
     GivenUp,
     /// Stopped by this limit.
     Limit(Limit),
+    /// With a tool call that is denied.
+    Denies,
     /// With a trap.
     Trap,
     /// Refused, in these words among others.
@@ -37,7 +40,26 @@ pub enum Expect {
     NotLoaded(&'static str),
 }
 
-/// Plugins in a chain, and how a step through it has to end.
+/// How the plugins are called.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// As a chain around a step.
+    Step,
+    /// The first of them, with a command of these arguments, in a session with an agent.
+    Command(&'static str),
+    /// As gates, with a call of this tool.
+    Gate(&'static str),
+}
+
+/// What a call came to.
+#[derive(Debug)]
+enum Came {
+    ToDecision(Decision),
+    ToOutcome,
+    ToVerdict(Verdict),
+}
+
+/// Plugins, and how a call of them has to end.
 pub struct Attempt {
     component: Result<Vec<u8>, String>,
     behind: Vec<&'static str>,
@@ -46,6 +68,7 @@ pub struct Attempt {
     limits: Limits,
     hangs: bool,
     calls: usize,
+    way: Way,
     expects: Expect,
 }
 
@@ -67,6 +90,7 @@ impl Attempt {
             hangs: false,
             // Twice, to see that the first call leaves nothing behind.
             calls: 2,
+            way: Way::Step,
             expects: Expect::Decides,
         }
     }
@@ -123,6 +147,22 @@ impl Attempt {
         Self { calls, ..self }
     }
 
+    /// Called as a command with these arguments, in a session with two completed turns.
+    pub fn commanded(self, arguments: &'static str) -> Self {
+        Self { way: Way::Command(arguments), ..self }
+    }
+
+    /// Asked about a call of this tool.
+    pub fn asked_about(self, tool: &'static str) -> Self {
+        Self { way: Way::Gate(tool), ..self }
+    }
+
+    /// Without the grant to change a system prompt.
+    pub fn without_append_system(mut self) -> Self {
+        self.grants.capabilities.append_system = false;
+        self
+    }
+
     /// Runs it beside a well-behaved plugin on the same thread, and says how it ended.
     ///
     /// # Errors
@@ -156,16 +196,16 @@ impl Attempt {
         };
         let mut links = vec![first];
         for path in &self.behind {
-            links.extend(chain(host, path).await?.links().iter().cloned());
+            links.push(programs::load(host, path, programs::everything()).await?);
         }
-        let chain = Chain::new(links);
+        let chain = Chain::new(links.iter().cloned());
         let mut last = String::new();
         for call in 1..=self.calls {
             let delay = if self.hangs { Delay::Hang } else { Delay::None };
             let (services, sessions, log) = services(Scripted::delayed(delay));
             let ended = tokio::select! {
                 biased;
-                ended = programs::run(&chain, &services) => Some(ended),
+                ended = self.call(&chain, &links, services) => Some(ended),
                 () = sessions.begun.notified(), if self.expects == Expect::GivenUp => None,
             };
             if sessions.open.load(Ordering::SeqCst) > 0 {
@@ -178,16 +218,56 @@ impl Attempt {
             sound::log(&log.entries(), &self.limits)?;
             let in_order = call < self.calls && self.expects == Expect::Quarantine;
             last = match ended {
-                Ok(decision) if self.decides(&decision) => {
-                    sound::decision(&decision, &chain)?;
-                    format!("decided {decision:?}")
+                Ok(came) if self.fits(&came) => {
+                    if let Came::ToDecision(decision) = &came {
+                        sound::decision(decision, &chain)?;
+                    }
+                    format!("came {came:?}")
                 }
                 Err(err) if in_order || self.meets(&err.cause) => err.to_string(),
-                Ok(decision) => bail!("{:?} was expected; decided {decision:?}", self.expects),
+                Ok(came) => bail!("{:?} was expected; came {came:?}", self.expects),
                 Err(err) => bail!("{:?} was expected; {err}", self.expects),
             };
         }
         Ok(last)
+    }
+
+    async fn call(
+        &self,
+        chain: &Chain,
+        links: &[Plugin],
+        services: Services,
+    ) -> Result<Came, CallError> {
+        let session = || "s".to_owned();
+        match self.way {
+            Way::Step => programs::run(chain, &services).await.map(Came::ToDecision),
+            Way::Command(arguments) => {
+                let living = Living::new([("s", Session::of_turns(2))]);
+                let services = services.with_agents(Arc::new(living));
+                let invocation = Invocation {
+                    session: session(),
+                    cwd: None,
+                    name: "do".to_owned(),
+                    arguments: arguments.to_owned(),
+                    edited: None,
+                };
+                let Some(first) = links.first() else { return Ok(Came::ToOutcome) };
+                first.run_command(&services, &invocation).await.map(|_| Came::ToOutcome)
+            }
+            Way::Gate(tool) => {
+                let call = ToolCall {
+                    session: session(),
+                    turn: 1,
+                    step: 1,
+                    id: "call".to_owned(),
+                    name: tool.to_owned(),
+                    arguments: "{}".to_owned(),
+                    read_only: false,
+                };
+                let gates = Gates::new(links.iter().cloned());
+                Ok(Came::ToVerdict(gates.check(&services, &call).await.verdict))
+            }
+        }
     }
 
     async fn load(
@@ -200,10 +280,12 @@ impl Attempt {
         loaded.map_err(|err| err.to_string())
     }
 
-    fn decides(&self, decision: &Decision) -> bool {
-        match (self.expects, decision) {
+    fn fits(&self, came: &Came) -> bool {
+        match (self.expects, came) {
+            (Expect::Denies, Came::ToVerdict(verdict)) => matches!(verdict, Verdict::Deny(_)),
+            (Expect::Decides, Came::ToVerdict(verdict)) => *verdict == Verdict::Allow,
             (Expect::Decides, _) => true,
-            (Expect::Says(seen), Decision::Reject(rejection)) => {
+            (Expect::Says(seen), Came::ToDecision(Decision::Reject(rejection))) => {
                 rejection.reason.as_deref() == Some(seen)
             }
             _ => false,
