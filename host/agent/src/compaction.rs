@@ -26,6 +26,7 @@ pub(crate) use gauge::{Gauge, Reading};
 /// When a session is compacted by itself, and what stays of it word for word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compaction {
+    automatic: bool,
     threshold: f64,
     retain: f64,
     max_tokens: u64,
@@ -36,7 +37,7 @@ pub struct Compaction {
 #[non_exhaustive]
 pub enum CompactionError {
     /// A share of the window lies outside of it.
-    #[error("{0} is no share of the context window: it must be above 0, and 1 at most")]
+    #[error("{0} is no share of the context window: it must be 0 at least, and 1 at most")]
     Share(f64),
     /// What stays would be as much as what is too much, so that one compaction would follow the other for ever.
     #[error("the share that stays, {retain}, must be smaller than the threshold, {threshold}")]
@@ -56,11 +57,10 @@ impl Compaction {
     /// nodes that fit into the share `retain`; a summary has `max_tokens` tokens at most.
     ///
     /// # Errors
-    /// When a share is not above 0 and at most 1, what stays is not less than the threshold, or there is no room for
-    /// a summary.
+    /// When a share is not from 0 to 1, what stays is not less than the threshold, or there is no room for a summary.
     pub fn new(threshold: f64, retain: f64, max_tokens: u64) -> Result<Self, CompactionError> {
         for share in [threshold, retain] {
-            if !(share > 0.0 && share <= 1.0) {
+            if !(0.0..=1.0).contains(&share) {
                 return Err(CompactionError::Share(share));
             }
         }
@@ -70,7 +70,13 @@ impl Compaction {
         if max_tokens == 0 {
             return Err(CompactionError::MaxTokens);
         }
-        Ok(Self { threshold, retain, max_tokens })
+        Ok(Self { automatic: true, threshold, retain, max_tokens })
+    }
+
+    /// The same, and nothing happens by itself.
+    #[must_use]
+    pub fn only_when_asked(self) -> Self {
+        Self { automatic: false, ..self }
     }
 
     /// Whether a request of this many tokens is too near to the window.
@@ -87,7 +93,7 @@ impl Compaction {
 /// Those of the real client's standard composition (contracts §3).
 impl Default for Compaction {
     fn default() -> Self {
-        Self { threshold: 0.8, retain: 0.16, max_tokens: 8192 }
+        Self { automatic: true, threshold: 0.8, retain: 0.16, max_tokens: 8192 }
     }
 }
 
@@ -153,10 +159,11 @@ mod tests {
     fn what_stays_is_less_than_what_is_too_much() {
         let error = Compaction::new(0.5, 0.5, 1).unwrap_err();
         assert_eq!(error, CompactionError::Retain { retain: 0.5, threshold: 0.5 });
-        for share in [0.0, -0.1, 1.1, f64::NAN] {
+        for share in [-0.1, 1.1, f64::NAN] {
             assert!(matches!(Compaction::new(share, 0.1, 1), Err(CompactionError::Share(_))));
             assert!(matches!(Compaction::new(0.9, share, 1), Err(CompactionError::Share(_))));
         }
+        assert!(Compaction::new(0.9, 0.0, 1).is_ok());
         assert_eq!(Compaction::new(0.9, 0.1, 0), Err(CompactionError::MaxTokens));
     }
 

@@ -23,8 +23,8 @@ pub struct Composition {
     pub max_tokens: Option<u64>,
     /// How hard the model shall think; none keeps what this session chose before, or leaves it to the adapter.
     pub reasoning_effort: Option<String>,
-    /// When a session is compacted by itself; none leaves that to whoever asks for it.
-    pub compaction: Option<Compaction>,
+    /// When a session is compacted, and how.
+    pub compaction: Compaction,
 }
 
 impl Composition {
@@ -39,7 +39,7 @@ impl Composition {
             approver: None,
             max_tokens: None,
             reasoning_effort: None,
-            compaction: Some(Compaction::default()),
+            compaction: Compaction::default(),
         }
     }
 

@@ -41,7 +41,7 @@ impl Attempt<'_> {
         let instruction = summary::instruction(&self.shared.new_id(), &self.bracket, self.focus)?;
         let session = &self.shared.live().header().id;
         let header = self.shared.headers(|headers| headers.next(self.composition));
-        let max_tokens = self.composition.compaction.unwrap_or_default().max_tokens;
+        let max_tokens = self.composition.compaction.max_tokens;
         let request = summary::request(session, header, max_tokens, span, instruction);
         summary::ask(self.composition, request, self.cancel).await
     }

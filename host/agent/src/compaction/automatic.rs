@@ -24,12 +24,10 @@ impl Turn<'_> {
     /// Where no room can be made the step goes on as it is: the provider may still take it.
     pub(crate) async fn make_room(&mut self, batch: &[Message]) -> Result<(), TurnEnd> {
         let window = self.composition.model.route().context_window;
-        let (Some(compaction), Some(window)) = (self.composition.compaction, window) else {
+        let compaction = self.composition.compaction;
+        let Some(window) = window.filter(|_| compaction.automatic && !self.no_room) else {
             return Ok(());
         };
-        if self.no_room {
-            return Ok(());
-        }
         let surface = self.shared.live().surface();
         let reading = self.shared.measure(&self.composition, &surface);
         let coming = batch.iter().map(of_message).fold(reading.tokens, u64::saturating_add);
@@ -43,7 +41,7 @@ impl Turn<'_> {
     /// Makes room after the provider found the request of the open step too long; all that entered it, from the node
     /// `entered` on, stays word for word. Gives whether there is room now.
     pub(crate) async fn make_room_again(&mut self, entered: Option<u64>) -> Result<bool, TurnEnd> {
-        if self.composition.compaction.is_none() {
+        if !self.composition.compaction.automatic {
             return Ok(false);
         }
         self.compact(0, entered).await

@@ -254,7 +254,7 @@ async fn a_full_window_makes_room_before_the_step() {
 async fn what_fits_into_the_retained_share_stays() {
     let (mut composition, feed) = fed(Some(1000));
     // Three eighths, and little less than that is what three of eight messages of one word are.
-    composition.compaction = Some(Compaction::new(0.8, 0.34, 100).unwrap());
+    composition.compaction = Compaction::new(0.8, 0.34, 100).unwrap();
     let rig = Rig::start(composition).await;
     for _ in 0..3 {
         say_with_usage(&feed, "Hi", 100);
@@ -302,9 +302,9 @@ async fn three_compactions_fit_into_one_turn() {
 }
 
 #[tokio::test]
-async fn without_a_limit_nothing_happens_by_itself() {
+async fn where_only_a_person_may_ask_nothing_happens_by_itself() {
     let (mut composition, feed) = fed(Some(1000));
-    composition.compaction = None;
+    composition.compaction = composition.compaction.only_when_asked();
     let rig = Rig::start(composition).await;
     for _ in 0..2 {
         say_with_usage(&feed, "Hi", 900);

@@ -22,6 +22,11 @@ impl Fed {
         let chunks = Arc::new(tokio::sync::Mutex::new(chunks));
         (Arc::new(Self { route, chunks }), Feed(sender))
     }
+
+    /// The same model by another route.
+    pub(crate) fn routed(&self, route: Route) -> Arc<Self> {
+        Arc::new(Self { route, chunks: Arc::clone(&self.chunks) })
+    }
 }
 
 impl Model for Fed {
