@@ -42,6 +42,8 @@ pub enum Command {
     Sessions(Sessions),
     /// Shows one session.
     Show(Show),
+    /// Puts a summary in the place of what a session's model has read so far.
+    Compact(Compact),
     /// Lists what could be mentioned in a session, best first.
     Mentions(Mentions),
     /// Plugins of this binary.
@@ -62,6 +64,7 @@ impl Command {
             Self::Run(args) => Some(&mut args.common),
             Self::Sessions(args) => Some(&mut args.common),
             Self::Show(args) => Some(&mut args.common),
+            Self::Compact(args) => Some(&mut args.common),
             Self::Mentions(args) => Some(&mut args.common),
             // It looks at settings itself, and tells what is wrong with them.
             Self::Doctor(_) => None,
@@ -181,6 +184,21 @@ pub struct View {
     /// The request that the model would get next, whole.
     #[arg(long)]
     pub request: bool,
+}
+
+/// Options of `compact`.
+#[derive(Args, Debug)]
+pub struct Compact {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// Its id, the beginning of it, or its `dsh-session:` URI.
+    pub session: String,
+    /// What the summary shall take special care of.
+    pub focus: Option<String>,
+    /// Who writes the summary.
+    #[command(flatten)]
+    pub answering: Answering,
 }
 
 /// Options of `mentions`.

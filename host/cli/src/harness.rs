@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use dsh_agent::{Agent, Composition, MessageIds, Model, PreStep, Progress};
+use dsh_agent::{Agent, Compaction, Composition, MessageIds, Model, PreStep, Progress};
 use dsh_plugin_host::{
     Chain, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
 };
@@ -28,6 +28,8 @@ pub struct Options {
     pub preferred: Option<Encoding>,
     /// The instruction files that models are given; none gives them none.
     pub instructions: Option<InstructionFiles>,
+    /// When sessions are compacted, and how.
+    pub compaction: Compaction,
     /// Where compiled plugins are kept; none compiles them anew.
     pub compiled: Option<PathBuf>,
     /// Takes what plugins log.
@@ -53,6 +55,7 @@ impl Options {
             encoding: None,
             preferred: None,
             instructions: None,
+            compaction: Compaction::default(),
             compiled: home::compiled(),
             log: Arc::new(Warnings),
             plugins: dsh_plugins::ALL.map(Composed::from).into(),
@@ -75,6 +78,7 @@ pub struct Harness {
     services: Services,
     ids: MessageIds,
     instructions: Option<InstructionFiles>,
+    compaction: Compaction,
 }
 
 /// A plugin, with what the operator said about it.
@@ -101,8 +105,8 @@ impl Harness {
         let reader = Arc::new(Reader::new(sessions.clone()));
         let services = Services::new(reader, options.log, ids.clone());
         let chain = Chain::new(plugins.iter().map(|loaded| loaded.plugin.clone()));
-        let instructions = options.instructions;
-        Ok(Self { sessions, plugins, chain, services, ids, instructions })
+        let (instructions, compaction) = (options.instructions, options.compaction);
+        Ok(Self { sessions, plugins, chain, services, ids, instructions, compaction })
     }
 
     /// The sessions.
@@ -171,7 +175,12 @@ impl Harness {
             pre_step = Arc::new(Instructed { rest: pre_step, files, live, ids });
         }
         let system = Some(SYSTEM.to_owned());
-        let composition = Composition { system, pre_step, ..Composition::new(model) };
+        let composition = Composition {
+            system,
+            pre_step,
+            compaction: self.compaction,
+            ..Composition::new(model)
+        };
         Agent::start(live, progress, composition, self.ids.clone())
     }
 }

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod args;
+mod compact;
 mod config;
 mod demo;
 mod doctor;
@@ -67,6 +68,7 @@ pub async fn execute_in(
         }
         Some(Command::Demo(args)) => demo::demo(&args, out).await,
         Some(Command::Run(args)) => run::run(args, &globals, around, out, err).await,
+        Some(Command::Compact(args)) => compact::compact(&args, &globals, around, out, err).await,
         Some(Command::Sessions(args)) => list::sessions(&args, out, err).await,
         Some(Command::Show(args)) => show::show(&args, out).await,
         Some(Command::Mentions(args)) => mentions::mentions(&args, out).await,

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::harness::{Harness, Options};
 use crate::outcome::Outcome;
 use crate::surroundings::Surroundings;
-use crate::{find, harness, model, settings};
+use crate::{compact, find, harness, model, settings};
 use shower::Shower;
 
 /// Runs one turn; the reply goes to `out`, notices go to `err`. A prompt that reached nobody is given back.
@@ -61,6 +61,7 @@ async fn turn(
             wanted: settings.instructions,
             user: around.config.clone(),
         }),
+        compaction: compact::settled(&settings.compaction)?,
         ..Options::standard()
     };
     shown.notices(options.instructions.as_ref(), place.cwd())?;
@@ -111,8 +112,8 @@ fn encoding(said: &str) -> Encoding {
     if said == "raw" { Encoding::Raw } else { Encoding::Zstd }
 }
 
-/// The first interrupt cancels the turn, the second one ends the program, whatever holds it up.
-async fn interrupts(mut interrupts: Signal, agent: Agent) {
+/// The first interrupt cancels what the agent does, the second one ends the program, whatever holds it up.
+pub(crate) async fn interrupts(mut interrupts: Signal, agent: Agent) {
     interrupts.recv().await;
     // The turn is cancelled even where the log cannot say so; its end tells that.
     let _ = agent.cancel(Cause::User, true).await;

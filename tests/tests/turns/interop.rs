@@ -96,6 +96,31 @@ async fn write(rig: &Rig) {
     agent.cancel(Cause::User, false).await.unwrap();
     assert_eq!(ended(&agent).await, TurnEnd::Aborted { reason: Cause::User });
     agent.dispose().await.unwrap();
+    let compacted = rig
+        .harness
+        .resume(
+            &source,
+            model(&[
+                json!({ "reasoning": "hm", "text": "the first summary" }),
+                json!({ "text": "after it", "calls": [{ "name": "none" }] }),
+                json!({ "text": "and on" }),
+                json!({ "error": { "code": "SERVER", "message": "unwell" } }),
+                json!({ "text": "the second summary 日本 😀" }),
+                json!({ "error": { "code": "CONTEXT_WINDOW_EXCEEDED", "message": "too long" } }),
+                json!({ "text": "the third, in a step" }),
+                json!({ "text": "room again" }),
+            ]),
+        )
+        .await
+        .unwrap();
+    compacted.compact(Some("the rivers")).await.unwrap().unwrap();
+    assert_eq!(turn(&compacted, "go on").await, TurnEnd::Completed);
+    compacted.compact(None).await.unwrap_err();
+    compacted.compact(None).await.unwrap().unwrap();
+    assert_eq!(turn(&compacted, "too much").await, TurnEnd::Completed);
+    compacted.dispose().await.unwrap();
+    // The last clone holds the lock.
+    drop(compacted);
     let resumed =
         rig.harness.resume(&source, model(&[json!({ "text": "resumed" })])).await.unwrap();
     assert_eq!(turn(&resumed, "once more").await, TurnEnd::Completed);

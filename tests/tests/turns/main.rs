@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a test that did nothing says so")]
 
 mod commands;
+mod compacting;
 mod desk;
 mod doctor;
 mod failing;

@@ -87,6 +87,15 @@ impl<'a> Shower<'a> {
         match shown {
             Some(Shown::Text(text)) => self.put(&Lines(&text).to_string()),
             Some(Shown::Message(message)) => self.message(&message),
+            Some(Shown::Compacting) => {
+                writeln!(self.err, "the context window is full; the model sums up what came before")
+            }
+            Some(Shown::Compacted { nodes, tokens }) => {
+                writeln!(self.err, "{nodes} messages (~{tokens} tokens) gave way to a summary")
+            }
+            Some(Shown::CompactionFailed(why)) => {
+                writeln!(self.err, "there is no summary: {}", visible::Line(&why))
+            }
             Some(Shown::Retrying(retry)) => self.retrying(&retry),
             Some(Shown::ToolCall(call)) => writeln!(self.err, "tool {}", visible::Line(&call.name)),
             _ => Ok(()),

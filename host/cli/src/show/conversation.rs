@@ -20,7 +20,7 @@ pub(super) async fn show(
     let (read, conversation) = super::read(sessions, id, Conversation::default()).await?;
     if json {
         for entry in &conversation.entries {
-            if let Entry::Message { message, .. } = entry {
+            if let Entry::Message { message, .. } | Entry::Checkpoint { message, .. } = entry {
                 writeln!(out, "{}", message.json().as_str())?;
             }
         }
@@ -45,6 +45,8 @@ struct Conversation {
     claimed: Vec<Message>,
     /// The end of a turn that was rejected, with the reason that stands before it in the log.
     rejected: Option<TurnEnd>,
+    /// How many nodes the next checkpoint stands for.
+    shadowed: usize,
 }
 
 enum Entry {
@@ -56,6 +58,10 @@ enum Entry {
     },
     /// A prompt that never joined history.
     Unsent(Message),
+    /// A summary that stands for everything above it, or for so many messages of it.
+    Checkpoint { message: Message, shadowed: usize },
+    /// A compaction that failed, and why.
+    NoSummary(String),
     /// A turn is over.
     End(TurnEnd),
 }
@@ -63,10 +69,12 @@ enum Entry {
 impl Fold for Conversation {
     fn event(&mut self, event: &Event) {
         if let Some(SurfaceOp::Replace { .. }) = event.surface_op {
-            return;
+            return self.replaced(event);
         }
         match Shown::of(event) {
             Some(Shown::Message(message) | Shown::ToolResult(message)) => self.joined(message),
+            Some(Shown::Compacted { nodes, .. }) => self.shadowed = nodes,
+            Some(Shown::CompactionFailed(why)) => self.entries.push(Entry::NoSummary(why)),
             Some(Shown::Rejected { reason, plugin }) => {
                 self.rejected = Some(TurnEnd::Blocked { reason, plugin, details: None });
             }
@@ -95,6 +103,16 @@ impl Fold for Conversation {
 }
 
 impl Conversation {
+    /// Only a checkpoint shows: it is for the model, and what it stands for stays in sight.
+    fn replaced(&mut self, event: &Event) {
+        if let Some(Shown::Message(message)) = Shown::of(event)
+            && message.source().is_checkpoint()
+        {
+            let shadowed = std::mem::take(&mut self.shadowed);
+            self.entries.push(Entry::Checkpoint { message, shadowed });
+        }
+    }
+
     fn joined(&mut self, message: Message) {
         let place = self.claimed.iter().position(|claimed| claimed.id() == message.id());
         let typed = place.map(|place| self.claimed.swap_remove(place));
@@ -115,6 +133,10 @@ impl Entry {
             Self::Unsent(message) => {
                 writeln!(out)?;
                 said(out, "unsent", &message.text())
+            }
+            Self::Checkpoint { message, shadowed } => write_checkpoint(out, message, *shadowed),
+            Self::NoSummary(why) => {
+                writeln!(out, "        a summary was asked for and failed: {}", Line(why))
             }
             Self::End(end) => match Outcome::of(end).sentence() {
                 Some(sentence) => writeln!(out, "        {sentence}"),
@@ -148,6 +170,26 @@ fn write_message(out: &mut dyn Write, message: &Message, full: bool) -> io::Resu
         }
     }
     Ok(())
+}
+
+/// A card: how far it reaches, and the summary between two rules.
+fn write_checkpoint(out: &mut dyn Write, message: &Message, shadowed: usize) -> io::Result<()> {
+    let count = if shadowed == 0 { String::new() } else { format!("{shadowed} ") };
+    writeln!(out, "\n──────── summary; for the model it stands for {count}older messages")?;
+    let texts: Vec<&str> = message.blocks().iter().filter_map(Block::text).collect();
+    // The real client and this one put it between two tags, each in a block of its own.
+    let summary = match texts.as_slice() {
+        [preface, summary @ .., "</compacted-summary>"]
+            if preface.ends_with("<compacted-summary>") =>
+        {
+            summary
+        }
+        whole => whole,
+    };
+    for line in Lines(&summary.join("\n")).to_string().lines() {
+        writeln!(out, "        {line}")?;
+    }
+    writeln!(out, "────────")
 }
 
 fn speaker(message: &Message) -> &str {
