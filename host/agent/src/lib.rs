@@ -6,6 +6,9 @@
 //! runs its tools until the model owes nothing. Everything that happens is an event of the session's log, in exactly
 //! the order of the real client; [`Shown`] is what a person sees of it.
 //!
+//! Where a session grows too long for its model, the older part of it gives way to a summary: [`Agent::compact`] does it
+//! when somebody asks, turns by themselves as [`Compaction`] says.
+//!
 //! Nothing here knows about WebAssembly. Time comes from the session, ids come from the caller, and nothing is global.
 //!
 //! ```

@@ -6,7 +6,7 @@ use clap::Parser as _;
 use dsh_agent::TurnEnd;
 use dsh_session::{Encoding, SessionId, Store};
 use dsh_tests::{Rig, mention, model, said, turn};
-use dsh_wasm::{Cli, Exit, Options};
+use dsh_wasm::{Cli, Exit};
 use serde_json::{Value, json};
 
 async fn dsh_wasm(root: &Path, args: &[&str]) -> (Result<Exit, String>, String, String) {
@@ -137,8 +137,8 @@ async fn a_fork_sees_what_its_parent_saw_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_says_that_it_makes_room() {
-    let rig = Rig::with(Options::standard()).await;
+async fn a_turn_tells_that_it_makes_room() {
+    let rig = Rig::empty().await;
     let route = dsh_agent::Route {
         context_window: Some(1000),
         ..dsh_agent::Route::new("dsh-wasm", "small")

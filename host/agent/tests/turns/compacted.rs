@@ -225,6 +225,24 @@ async fn a_cancelled_compaction_changes_nothing() {
 }
 
 #[tokio::test]
+async fn closing_the_agent_ends_its_compaction() {
+    let (composition, feed) = fed(None);
+    let mut rig = Rig::start(composition).await;
+    for text in ["Hi", "Ho"] {
+        feed.say(text);
+        rig.ask("go").await;
+    }
+    let agent = rig.agent.clone();
+    let compacting = tokio::spawn(async move { agent.compact(None).await });
+    rig.until("compaction/start").await;
+    rig.agent.dispose().await.unwrap();
+    let cancelled = compacting.await.unwrap();
+    assert!(matches!(cancelled, Err(CompactError::Cancelled(Cause::Disposed))), "{cancelled:?}");
+    assert!(matches!(rig.agent.compact(None).await, Err(CompactError::Disposed)));
+    assert_eq!(rig.story().await.last().unwrap(), "command error");
+}
+
+#[tokio::test]
 async fn a_full_window_makes_room_before_the_step() {
     let (composition, feed) = fed(Some(1000));
     let rig = Rig::start(composition).await;
