@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use dsh_session::{Draft, Event, Live, Message, Surface};
@@ -142,17 +142,20 @@ impl Shared {
             Some(running) => running.steered |= target == Target::NextStep,
             None => {
                 let own = Arc::clone(self);
-                self.begin(&mut state, Activity::new(), async move { turn(&own).await });
+                let first = async move { turn(&own).await };
+                self.begin(&mut state, Activity::new(), first, |()| {});
             }
         }
         Ok(())
     }
 
     /// Does `work` between turns. What would wake the agent meanwhile wakes it afterwards.
-    pub(crate) fn maintain<F: Future<Output = ()> + Send + 'static>(
+    ///
+    /// What came of it is sent when the agent is free again, or its next turn has begun.
+    pub(crate) fn maintain<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(Arc<Self>, Arc<Composition>, Cancel) -> F,
-    ) -> Result<(), CompactError> {
+    ) -> Result<oneshot::Receiver<T>, CompactError> {
         let mut state = self.state();
         if state.disposed {
             return Err(CompactError::Disposed);
@@ -163,20 +166,23 @@ impl Shared {
         let activity = Activity { stopping: true, ..Activity::new() };
         let (composition, cancel) = (Arc::clone(&state.composition), activity.cancel.token());
         let work = work(Arc::clone(self), composition, cancel);
-        self.begin(&mut state, activity, work);
-        Ok(())
+        let (sender, done) = oneshot::channel();
+        // Nobody listens where the receiver was dropped.
+        self.begin(&mut state, activity, work, |done| drop(sender.send(done)));
+        Ok(done)
     }
 
-    /// Runs `first`, and then the turns that follow.
-    fn begin(
+    /// Runs `first`, tells what came of it, and runs the turns that follow.
+    fn begin<T: Send + 'static>(
         self: &Arc<Self>,
         state: &mut State,
         activity: Activity,
-        first: impl Future<Output = ()> + Send + 'static,
+        first: impl Future<Output = T> + Send + 'static,
+        tell: impl FnOnce(T) + Send + 'static,
     ) {
         state.activity = Some(activity);
         self.status.send_replace(Status::Running);
-        state.driver = Some(self.runtime.spawn(drive(Arc::clone(self), first)));
+        state.driver = Some(self.runtime.spawn(drive(Arc::clone(self), first, tell)));
     }
 
     /// Puts `messages` where the one with this id waits.
@@ -366,11 +372,14 @@ impl Shared {
 }
 
 /// Does what there is to do first, and runs turns until nothing more follows.
-async fn drive(shared: Arc<Shared>, first: impl Future<Output = ()>) {
+async fn drive<T>(shared: Arc<Shared>, first: impl Future<Output = T>, tell: impl FnOnce(T)) {
     let mut idle = IdleOnDrop { shared: &shared, armed: true };
-    first.await;
-    while shared.goes_on(true) {
+    let done = first.await;
+    let mut goes_on = shared.goes_on(true);
+    tell(done);
+    while goes_on {
         turn(&shared).await;
+        goes_on = shared.goes_on(true);
     }
     idle.armed = false;
 }

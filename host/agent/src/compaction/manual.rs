@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
-
 use super::attempt::Attempt;
 use super::events::{Bracket, Command};
 use super::span::Span;
@@ -24,11 +22,8 @@ impl Agent {
     /// then as it was, and the log says why wherever the attempt began.
     pub async fn compact(&self, focus: Option<&str>) -> Result<Option<Compacted>, CompactError> {
         let focus = focus.map(str::trim).filter(|focus| !focus.is_empty()).map(str::to_owned);
-        let (sender, done) = oneshot::channel();
-        self.shared().maintain(|shared, composition, cancel| async move {
-            let compacted = compact(&shared, &composition, &cancel, focus.as_deref()).await;
-            // Nobody listens where the future was dropped.
-            let _ = sender.send(compacted);
+        let done = self.shared().maintain(|shared, composition, cancel| async move {
+            compact(&shared, &composition, &cancel, focus.as_deref()).await
         })?;
         done.await.unwrap_or(Err(CompactError::GivenUp))
     }
