@@ -1,6 +1,6 @@
 //! The handle of a running agent.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -18,6 +18,19 @@ pub type MessageIds = Arc<dyn Fn() -> String + Send + Sync>;
 /// A task drives it while there is something to do, on the runtime that it was started on.
 #[derive(Clone)]
 pub struct Agent(Arc<Shared>);
+
+/// An agent, as long as somebody holds it or it runs.
+#[derive(Clone)]
+pub struct WeakAgent(Weak<Shared>);
+
+impl WeakAgent {
+    /// The agent; none where it is gone, or was closed.
+    pub fn upgrade(&self) -> Option<Agent> {
+        let agent = Agent(self.0.upgrade()?);
+        let open = *agent.status().borrow() != Status::Disposed;
+        open.then_some(agent)
+    }
+}
 
 /// What an agent is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +65,10 @@ impl Agent {
         composition: Composition,
         ids: MessageIds,
     ) -> Self {
-        Self(Arc::new(Shared::new(live, progress, composition, ids, Handle::current())))
+        let shared = Shared::new(live, progress, composition, ids, Handle::current());
+        // A log that refuses it now is asked again when the session is opened next.
+        let _ = shared.log_left_behind();
+        Self(Arc::new(shared))
     }
 
     /// The session: its log so far and, by subscription, everything that happens.
@@ -132,7 +148,8 @@ impl Agent {
         self.0.waiting(target)
     }
 
-    /// Cancels the running turn, if any, and with it what waits, unless that shall be kept.
+    /// Cancels the running turn, if any, and with it what waits, unless that shall be kept. What was
+    /// [recorded](Agent::record) is kept in any case.
     ///
     /// The turn ends soon; [`Agent::when_idle`] waits for it. A prompt that comes after this runs.
     ///
@@ -174,7 +191,8 @@ impl Agent {
         Ok(self.0.live().commit().await.map_err(LogError::from)?)
     }
 
-    /// Closes the agent: what runs is cancelled, what waits is discarded, nothing more is taken.
+    /// Closes the agent: what runs is cancelled, what waits is discarded but for what was [recorded](Agent::record),
+    /// nothing more is taken.
     ///
     /// When it returns, only handles keep the session open.
     ///
@@ -195,7 +213,12 @@ impl Agent {
         &self.0
     }
 
-    async fn saved(&self) -> Result<(), AgentError> {
+    /// A handle that does not keep the agent alive.
+    pub fn downgrade(&self) -> WeakAgent {
+        WeakAgent(Arc::downgrade(&self.0))
+    }
+
+    pub(crate) async fn saved(&self) -> Result<(), AgentError> {
         Ok(self.0.live().commit().await.map_err(LogError::from)?)
     }
 }

@@ -1,5 +1,6 @@
 //! What an agent is put together from.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::{Accept, Approver, Compaction, Model, PreStep, Tool, ToolGate};
@@ -19,6 +20,9 @@ pub struct Composition {
     pub gates: Vec<Arc<dyn ToolGate>>,
     /// Answers where a gate asks.
     pub approver: Option<Arc<dyn Approver>>,
+    /// Plugins whose context messages are logged in the older form, `context/message`, for a harness that has it:
+    /// today's dsh refuses logs that hold it.
+    pub older_context: BTreeSet<String>,
     /// Most tokens that a reply may have; none leaves it to the model's adapter.
     pub max_tokens: Option<u64>,
     /// How hard the model shall think; none keeps what this session chose before, or leaves it to the adapter.
@@ -37,6 +41,7 @@ impl Composition {
             pre_step: Arc::new(Accept),
             gates: Vec::new(),
             approver: None,
+            older_context: BTreeSet::new(),
             max_tokens: None,
             reasoning_effort: None,
             compaction: Compaction::default(),

@@ -8,10 +8,12 @@ use tokio::task::JoinHandle;
 
 use dsh_session::{Draft, Event, Live, Message, Surface};
 
+use crate::ask::{Awaited, reply_text};
 use crate::cancel::CancelSource;
 use crate::compaction::{Gauge, Reading};
 use crate::header::Headers;
 use crate::lifecycle::Place;
+use crate::note::Due;
 use crate::turn::Turn;
 use crate::{
     AgentError, Cancel, Cause, CompactError, Composition, EndedTurn, Inbox, LogError, MessageIds,
@@ -28,20 +30,27 @@ pub(crate) struct Shared {
 }
 
 /// Held only between awaits; an event is logged before the state says so.
-struct State {
-    inbox: Inbox,
+pub(crate) struct State {
+    pub(crate) inbox: Inbox,
+    /// What waits beside the batch that was claimed last.
+    pub(crate) due: Vec<Due>,
+    /// What lies before this place may have been sent to a model.
+    pub(crate) asked_through: u64,
+    pub(crate) awaited: Awaited,
+    /// The last text of the model in the turn that runs.
+    reply: Option<String>,
     headers: Headers,
     gauge: Gauge,
     /// Whether the log holds the start of a compaction without its end.
     bracket_open: bool,
     /// The last turn that was started.
     turn: u64,
-    composition: Arc<Composition>,
+    pub(crate) composition: Arc<Composition>,
     activity: Option<Activity>,
     /// The task of this activity, or of the one before; it holds the session until it is over.
     driver: Option<JoinHandle<()>>,
     last: Option<EndedTurn>,
-    disposed: bool,
+    pub(crate) disposed: bool,
 }
 
 /// What runs.
@@ -70,16 +79,20 @@ impl Shared {
         runtime: Handle,
     ) -> Self {
         let seed_length = live.header().seed_length.unwrap_or(0);
+        let asked_through = progress.asked_through();
         let (turn, headers, gauge, inbox) = progress.finish(seed_length);
-        let composition = Arc::new(composition);
         // An open bracket of an earlier process is stale: a session that is opened ends its seed anew.
         let state = State {
             inbox,
+            due: Vec::new(),
+            asked_through,
+            awaited: Awaited::default(),
+            reply: None,
             headers,
             gauge,
             bracket_open: false,
             turn,
-            composition,
+            composition: Arc::new(composition),
             activity: None,
             driver: None,
             last: None,
@@ -233,10 +246,13 @@ impl Shared {
     /// What a step takes from the inbox.
     pub(crate) fn claim(&self, prompt: bool) -> Result<Vec<Message>, LogError> {
         let mut state = self.state();
+        Self::note_due(&mut state);
         let mut claimed = Vec::new();
         for splice in state.inbox.claim(prompt) {
             claimed.extend(self.log_splice(&mut state, &splice)?);
         }
+        let turn = state.turn;
+        state.awaited.claimed(turn, &claimed);
         if let Some(running) = &mut state.activity {
             running.steered = false;
         }
@@ -263,9 +279,27 @@ impl Shared {
         (state.turn + 1, Arc::clone(&state.composition), cancel)
     }
 
-    /// Remembers that a turn's start was logged.
-    pub(crate) fn turn_started(&self, turn: u64) {
-        self.state().turn = turn;
+    /// Logs the start of a turn.
+    pub(crate) fn start_turn(&self, place: Place) -> Result<(), LogError> {
+        let mut state = self.state();
+        self.append(place.turn_start())?;
+        state.turn = place.turn;
+        state.reply = None;
+        Ok(())
+    }
+
+    /// The messages of a request that is sent now: nothing of it can be withdrawn any more.
+    pub(crate) fn asked(&self) -> Vec<Message> {
+        let mut state = self.state();
+        state.asked_through = self.live.next_seq();
+        self.live.messages()
+    }
+
+    /// Keeps the text of a reply, where it has one.
+    pub(crate) fn replied(&self, reply: &Message) {
+        if let Some(text) = reply_text(reply) {
+            self.state().reply = Some(text);
+        }
     }
 
     /// Runs `read` on the request headers of the log.
@@ -317,6 +351,12 @@ impl Shared {
     pub(crate) fn end_turn(&self, place: Place, end: TurnEnd) -> Result<(), LogError> {
         let mut state = self.state();
         let logged = self.append(place.turn_end(&end));
+        if let Ok(event) = &logged {
+            // What is refused here waits on.
+            let _ = self.log_waiting(&mut state);
+            let reply = state.reply.take();
+            state.awaited.ended(place.turn, &end, reply.as_deref(), Some(event.seq));
+        }
         let normal = matches!(end, TurnEnd::Completed | TurnEnd::MaxTokens);
         if let Some(running) = &mut state.activity {
             running.stopping = !normal || logged.is_err();
@@ -328,6 +368,7 @@ impl Shared {
     /// Notes a turn that could not even be logged.
     pub(crate) fn turn_failed(&self, turn: u64, end: TurnEnd) {
         let mut state = self.state();
+        state.awaited.ended(turn, &end, None, None);
         if let Some(running) = &mut state.activity {
             running.stopping = true;
         }
@@ -339,6 +380,7 @@ impl Shared {
         let mut state = self.state();
         let follows = state.activity.as_ref().is_some_and(|running| {
             let latched = running.latched.iter().any(|id| state.inbox.find(id).is_some());
+            let latched = latched || state.awaited.is_due(&state.inbox);
             let halted = running.stopping || running.cancel.is_cancelled();
             let steered = running.steered && !state.inbox.waiting(Target::NextStep).is_empty();
             let queued = steered || !state.inbox.waiting(Target::NextTurn).is_empty();
@@ -360,12 +402,20 @@ impl Shared {
     }
 
     /// Logs a change of the inbox, then makes it.
-    fn log_splice(&self, state: &mut State, splice: &Splice) -> Result<Vec<Message>, LogError> {
+    pub(crate) fn log_splice(
+        &self,
+        state: &mut State,
+        splice: &Splice,
+    ) -> Result<Vec<Message>, LogError> {
         self.append(splice.draft())?;
-        Ok(state.inbox.apply(splice))
+        let removed = state.inbox.apply(splice);
+        if splice.canceled {
+            state.awaited.taken_back(&removed);
+        }
+        Ok(removed)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         // Every change of the state is whole before anything can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

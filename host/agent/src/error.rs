@@ -30,6 +30,9 @@ pub enum AgentError {
     /// It was closed.
     #[error("the agent was closed")]
     Disposed,
+    /// A message that is to be recorded once does not say under which key.
+    #[error("the source of the message {0:?} names no plugin, or no key")]
+    Keyless(String),
     /// See [`InboxError`]; nothing changed.
     #[error(transparent)]
     Inbox(#[from] InboxError),

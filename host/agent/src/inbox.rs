@@ -118,18 +118,18 @@ impl Inbox {
         Ok(splice)
     }
 
-    /// Plans to take back everything.
+    /// Plans to take back everything that may be taken back.
     pub fn clear(&self) -> Vec<Splice> {
-        let all =
-            [self.take(Target::NextStep, usize::MAX), self.take(Target::NextTurn, usize::MAX)];
-        all.into_iter().flatten().map(|splice| Splice { canceled: true, ..splice }).collect()
+        let mut all = self.take_for_step();
+        all.extend(self.take_prompts(usize::MAX));
+        all.into_iter().map(|splice| Splice { canceled: true, ..splice }).collect()
     }
 
-    /// Plans what a step takes: all that waits for it and, with `prompt`, one prompt.
+    /// Plans what a step takes: what waits for it and, with `prompt`, one prompt.
     pub fn claim(&self, prompt: bool) -> Vec<Splice> {
-        let prompts = usize::from(prompt);
-        let parts = [self.take(Target::NextStep, usize::MAX), self.take(Target::NextTurn, prompts)];
-        parts.into_iter().flatten().collect()
+        let mut parts = self.take_for_step();
+        parts.extend(self.take_prompts(usize::from(prompt)));
+        parts
     }
 
     /// Makes a logged change and gives what it removed.
@@ -145,10 +145,27 @@ impl Inbox {
         list.splice(start..end, splice.inserted.iter().cloned()).collect()
     }
 
-    fn take(&self, target: Target, most: usize) -> Option<Splice> {
-        let removed = self.waiting(target).len().min(most);
-        let splice = Splice { target, start: 0, removed, inserted: Vec::new(), canceled: false };
-        (removed > 0).then_some(splice)
+    /// What waits for a step, run by run, but for messages with a key: they enter by another way.
+    fn take_for_step(&self) -> Vec<Splice> {
+        let mut splices: Vec<Splice> = Vec::new();
+        let mut kept = 0;
+        for message in &self.next_step {
+            if message.source().key().is_some() {
+                kept += 1;
+                continue;
+            }
+            // What was taken before is gone, so the next run starts where the kept ones end.
+            match splices.last_mut() {
+                Some(run) if run.start == kept => run.removed += 1,
+                _ => splices.push(Splice::taking(Target::NextStep, kept, 1)),
+            }
+        }
+        splices
+    }
+
+    fn take_prompts(&self, most: usize) -> Option<Splice> {
+        let removed = self.next_turn.len().min(most);
+        (removed > 0).then(|| Splice::taking(Target::NextTurn, 0, removed))
     }
 
     fn check(&self, splice: &Splice) -> Result<(), InboxError> {
@@ -174,6 +191,10 @@ impl Inbox {
 }
 
 impl Splice {
+    fn taking(target: Target, start: usize, removed: usize) -> Self {
+        Self { target, start, removed, inserted: Vec::new(), canceled: false }
+    }
+
     /// The event that logs it.
     pub(crate) fn draft(&self) -> Result<Draft, LogError> {
         #[derive(Serialize)]

@@ -251,11 +251,6 @@ impl Place {
     }
 }
 
-/// A message of the user role that joins the surface.
-pub(crate) fn user_message(message: &Message) -> Draft {
-    Draft::node("user/message", message.json().clone(), None)
-}
-
 /// A title made of the words of the message at `seq`.
 pub(crate) fn fallback_title(title: &str, seq: u64) -> Result<Draft, LogError> {
     #[derive(Serialize)]

@@ -22,9 +22,16 @@ pub struct Progress {
     /// Which of it is the seed's is only known at the end. A splice of the session itself counts on an inbox without
     /// the seed's messages, so where the whole one is empty, its own one is.
     splices: Vec<(u64, Splice)>,
+    /// The end of the last step: what lies before it was sent.
+    asked_through: u64,
 }
 
 impl Progress {
+    /// The place before which everything may have been sent to a model.
+    pub(crate) fn asked_through(&self) -> u64 {
+        self.asked_through
+    }
+
     /// The last turn, the headers, how much there is, and what waits: a seed's pending work is not inherited
     /// (contracts §5.4).
     pub(crate) fn finish(self, seed_length: u64) -> (u64, Headers, Gauge, Inbox) {
@@ -53,6 +60,7 @@ impl Fold for Progress {
                 let turn = event.data.object().ok().and_then(|data| data.read("turn"));
                 self.turn = turn.unwrap_or(self.turn + 1);
             }
+            "step/end" => self.asked_through = event.seq,
             _ => self.headers.found(event),
         }
     }

@@ -76,7 +76,7 @@ impl Shown {
                 let reason: Json = data.object().ok()?.read("reason")?;
                 Self::TurnEnded(turn(data)?, TurnEnd::parse(&reason)?)
             }
-            "user/message" => Self::Message(Message::parse(data.clone()).ok()?),
+            "user/message" | "context/message" => Self::Message(Message::parse(data.clone()).ok()?),
             "assistant/chunk" => match data.read::<ChunkData>().ok()?.chunk {
                 Chunk::TextDelta { text, .. } => Self::Text(text),
                 Chunk::ReasoningDelta { text, .. } => Self::Reasoning(text),

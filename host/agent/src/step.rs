@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::assemble::Reply;
 use crate::compaction::is_too_long;
-use crate::lifecycle::{self, user_message};
+use crate::lifecycle;
 use crate::turn::{StepEnd, Turn};
 use crate::{Finish, LogError, ReplyBlock, Request, RequestHeader, TurnEnd, Usage};
 
@@ -19,6 +19,7 @@ impl Turn<'_> {
     /// Opens a step with these messages, lets the model answer and runs what it calls.
     pub(crate) async fn step(&mut self, entered: Vec<Message>) -> Result<StepEnd, TurnEnd> {
         self.open_step()?;
+        let entered = self.shared.join_due(entered)?;
         let first = self.enter(&entered)?;
         let (header, (reply, seqs)) = match self.reply(&entered).await {
             Err(end) if is_too_long(&end) => {
@@ -34,6 +35,7 @@ impl Turn<'_> {
         let message = self.assistant_message(&header, &blocks, replay_state)?;
         let draft = self.place.assistant_message(&message, usage, false, seqs);
         self.shared.append_measured(draft)?;
+        self.shared.replied(&message);
         let calls = message.blocks().iter().filter_map(|block| match block {
             Block::ToolCall(call) => Some(call.clone()),
             _ => None,
@@ -69,7 +71,7 @@ impl Turn<'_> {
         let mut title = None;
         let mut first = None;
         for message in entered {
-            let event = self.shared.append(Ok(user_message(message)))?;
+            let event = self.shared.append(Ok(self.composition.user_message(message)))?;
             first = first.or(Some(event.seq));
             if title.is_none() && message.source().is_user() {
                 let words = fallback_title(&message.text(), TITLE_WORDS, TITLE_BYTES);
@@ -98,7 +100,7 @@ impl Turn<'_> {
         let live = self.shared.live();
         let logged = self.shared.headers(|headers| headers.latest().cloned());
         let header = logged.unwrap_or(header);
-        Ok(Request { session: live.header().id.clone(), header, messages: live.messages() })
+        Ok(Request { session: live.header().id.clone(), header, messages: self.shared.asked() })
     }
 
     fn log_header(&self, draft: Draft) -> Result<(), LogError> {

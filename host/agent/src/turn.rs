@@ -34,10 +34,9 @@ impl<'a> Turn<'a> {
     pub(crate) async fn run(shared: &'a Arc<Shared>) {
         let (turn, composition, cancel) = shared.next_turn();
         let place = Place { turn, step: 0 };
-        if let Err(error) = shared.append(place.turn_start()) {
+        if let Err(error) = shared.start_turn(place) {
             return shared.turn_failed(turn, error.into());
         }
-        shared.turn_started(turn);
         let mut running =
             Self { shared, composition, cancel, place, step_open: false, no_room: false };
         let end = running.steps().await.unwrap_or_else(|end| end);

@@ -44,6 +44,14 @@ pub enum Command {
     Show(Show),
     /// Puts a summary in the place of what a session's model has read so far.
     Compact(Compact),
+    /// Opens a side session on a session's completed turns, and asks it a question.
+    Side(Side),
+    /// Takes a short note from a side session to the session that it was opened on.
+    Merge(Merge),
+    /// Lists the side sessions of a session: open, merged or withdrawn.
+    Sides(OnSession),
+    /// Runs a slash command of a plugin in a session.
+    Command(Slash),
     /// Lists what could be mentioned in a session, best first.
     Mentions(Mentions),
     /// Plugins of this binary.
@@ -68,6 +76,10 @@ impl Command {
             Self::Mentions(args) => Some(&mut args.common),
             // It looks at settings itself, and tells what is wrong with them.
             Self::Doctor(_) => None,
+            Self::Side(Side { on, .. })
+            | Self::Merge(Merge { on, .. })
+            | Self::Command(Slash { on, .. })
+            | Self::Sides(on) => Some(&mut on.common),
             Self::Demo(_) | Self::Plugin(_) | Self::Config(_) | Self::Trust(_) => None,
         }
     }
@@ -199,6 +211,67 @@ pub struct Compact {
     /// Who writes the summary.
     #[command(flatten)]
     pub answering: Answering,
+}
+
+/// A session that a command is given in.
+#[derive(Args, Debug)]
+pub struct OnSession {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// Who answers.
+    #[command(flatten)]
+    pub answering: Answering,
+    /// Its id, the beginning of it, or its `dsh-session:` URI.
+    pub session: String,
+}
+
+/// Options of `side`.
+#[derive(Args, Debug)]
+pub struct Side {
+    /// Where.
+    #[command(flatten)]
+    pub on: OnSession,
+    /// What to ask there, as your own prompt.
+    pub question: Option<String>,
+}
+
+/// Options of `merge`.
+#[derive(Args, Debug)]
+pub struct Merge {
+    /// Where.
+    #[command(flatten)]
+    pub on: OnSession,
+    /// Proposes the note for you to edit, and adds nothing.
+    #[arg(long, conflicts_with_all = ["undo", "fork"])]
+    pub preview: bool,
+    /// Withdraws its last note, as long as no model has read it.
+    #[arg(long, conflicts_with_all = ["fork", "instruction"])]
+    pub undo: bool,
+    /// Opens a session from before its last note.
+    #[arg(long, conflicts_with = "instruction")]
+    pub fork: bool,
+    /// The file that holds the note as you edited it; `-` for standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preview", "undo", "fork"])]
+    pub edited: Option<String>,
+    /// What you want in the note.
+    pub instruction: Option<String>,
+}
+
+/// Options of `command`.
+#[derive(Args, Debug)]
+pub struct Slash {
+    /// Where.
+    #[command(flatten)]
+    pub on: OnSession,
+    /// The command, such as `/side why?`.
+    pub line: String,
+    /// The file that holds a proposed text as you edited it; `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    pub edited: Option<String>,
+    /// Says yes where it asks.
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// Options of `mentions`.

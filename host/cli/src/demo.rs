@@ -1,5 +1,7 @@
 //! `demo`: a turn that mentions another session, step by step, offline.
 
+mod side;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,6 +73,7 @@ pub(crate) async fn demo(args: &Demo, out: &mut dyn Write) -> anyhow::Result<Exi
     ask(&agent, &prompt).await?;
     let request = model.requests().pop().context("the model was not asked")?;
     agent.dispose().await?;
+    drop(agent);
 
     heading(out, "3. What the plugin did")?;
     let (own, others) = (fresh(&request.messages), plugins);
@@ -111,6 +114,7 @@ pub(crate) async fn demo(args: &Demo, out: &mut dyn Write) -> anyhow::Result<Exi
         Line(&target.to_string())
     )?;
     writeln!(out, "The other session was read, and neither resumed nor changed.")?;
+    side::show(&harness, target, out).await?;
     place.leave(out, target)
 }
 

@@ -7,18 +7,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use dsh_agent::{Agent, Compaction, Composition, MessageIds, Model, PreStep, Progress};
 use dsh_plugin_host::{
-    Chain, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
+    Chain, Gates, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
 };
 use dsh_session::{
-    Clock, Encoding, Header, Live, SessionId, Sessions, Store, StoreError, WriteError, index_beside,
+    Clock, Draft, Encoding, Fold as _, Header, Live, Seed, SessionId, Sessions, Store, StoreError,
+    WriteError, index_beside,
 };
 
-use crate::adapter::{Instructed, InstructionFiles, Reader, Sandbox};
+use crate::adapter::{Gate, Instructed, InstructionFiles, Reader, Sandbox};
 use crate::home;
+use crate::roster::Roster;
 use crate::warnings::Warnings;
 
 /// What every agent is told.
-const SYSTEM: &str = "You are a helpful assistant. Answer briefly and plainly.";
+pub(crate) const SYSTEM: &str = "You are a helpful assistant. Answer briefly and plainly.";
 
 /// How a harness is put together.
 pub struct Options {
@@ -63,6 +65,22 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Logs context messages as `event` says, where a plugin leaves that to its settings.
+    ///
+    /// # Errors
+    /// When a plugin's manifest is none.
+    pub(crate) fn log_context_as(&mut self, event: &str) -> anyhow::Result<()> {
+        for Composed { manifest, settings, .. } in &mut self.plugins {
+            let Some(schema) = Manifest::parse(manifest)?.settings else { continue };
+            if schema.pointer("/properties/contextEvent").is_some() {
+                settings.0.entry("contextEvent").or_insert_with(|| event.into());
+            }
+        }
+        Ok(())
+    }
+}
+
 impl From<dsh_plugins::Standard> for Composed {
     fn from(standard: dsh_plugins::Standard) -> Self {
         let dsh_plugins::Standard { manifest, wasm } = standard;
@@ -70,15 +88,19 @@ impl From<dsh_plugins::Standard> for Composed {
     }
 }
 
-/// A root of sessions, the plugins that stand in their steps, and the agents on them.
+/// A root of sessions, the plugins that stand in their steps, and the agents on them. Clones share everything.
+#[derive(Clone)]
 pub struct Harness {
     sessions: Sessions,
-    plugins: Vec<Loaded>,
+    plugins: Arc<[Loaded]>,
     chain: Chain,
+    gates: Gates,
     services: Services,
     ids: MessageIds,
     instructions: Option<InstructionFiles>,
     compaction: Compaction,
+    /// The agents that live, side by side.
+    agents: Roster,
 }
 
 /// A plugin, with what the operator said about it.
@@ -105,8 +127,18 @@ impl Harness {
         let reader = Arc::new(Reader::new(sessions.clone()));
         let services = Services::new(reader, options.log, ids.clone());
         let chain = Chain::new(plugins.iter().map(|loaded| loaded.plugin.clone()));
-        let (instructions, compaction) = (options.instructions, options.compaction);
-        Ok(Self { sessions, plugins, chain, services, ids, instructions, compaction })
+        let gates = Gates::new(plugins.iter().map(|loaded| loaded.plugin.clone()));
+        Ok(Self {
+            sessions,
+            plugins: plugins.into(),
+            chain,
+            gates,
+            services,
+            ids,
+            instructions: options.instructions,
+            compaction: options.compaction,
+            agents: Roster::default(),
+        })
     }
 
     /// The sessions.
@@ -145,10 +177,10 @@ impl Harness {
         cwd: Option<String>,
         model: Arc<dyn Model>,
     ) -> anyhow::Result<Agent> {
-        let id = SessionId::new(&format!("session-{}", uuid::Uuid::new_v4()));
+        let id = new_id();
         let now = u64::try_from(self.sessions.store().now()).unwrap_or_default();
         let live = self.sessions.create(Header::new(id, now, cwd), None).await?;
-        Ok(self.start(live, Progress::default(), model))
+        Ok(self.start(live, Progress::default(), self.composition(model)))
     }
 
     /// An agent on a stored session, with what waits in its inbox.
@@ -156,17 +188,62 @@ impl Harness {
     /// # Errors
     /// When there is no such session, its log cannot be continued, or another process writes it.
     pub async fn resume(&self, id: &SessionId, model: Arc<dyn Model>) -> anyhow::Result<Agent> {
-        let opened = self.sessions.open(id, Progress::default()).await;
-        let (live, progress) = opened.map_err(|error| match error {
+        let opened = self.continued(id, self.composition(model)).await;
+        opened.map_err(|error| match error {
             StoreError::Write(WriteError::Held { holder }) => anyhow::anyhow!(
                 "session {id} is being written by {holder}; try again when it is done, or start another session"
             ),
             error => error.into(),
-        })?;
-        Ok(self.start(live, progress, model))
+        })
     }
 
-    fn start(&self, live: Live, progress: Progress, model: Arc<dyn Model>) -> Agent {
+    /// The agent that lives on this session, if one does.
+    pub fn agent(&self, id: &SessionId) -> Option<Agent> {
+        self.agents.get(id)
+    }
+
+    pub(crate) fn roster(&self) -> &Roster {
+        &self.agents
+    }
+
+    /// An agent on a stored session, put together as `composition` says but for what is the session's own.
+    pub(crate) async fn continued(
+        &self,
+        id: &SessionId,
+        composition: Composition,
+    ) -> Result<Agent, StoreError> {
+        let (live, progress) = self.sessions.open(id, Progress::default()).await?;
+        Ok(self.start(live, progress, composition))
+    }
+
+    /// A session born whole from `seed`, with `drafts` after it, and an agent on it.
+    pub(crate) async fn bear(
+        &self,
+        seed: Seed,
+        drafts: Vec<Draft>,
+        composition: Composition,
+    ) -> Result<Agent, StoreError> {
+        let mut progress = Progress::default();
+        seed.events().iter().for_each(|event| progress.event(event));
+        let live = self.sessions.bear(new_id(), seed, drafts).await?;
+        Ok(self.start(live, progress, composition))
+    }
+
+    /// What agents are put together from where nobody says otherwise.
+    pub(crate) fn composition(&self, model: Arc<dyn Model>) -> Composition {
+        let gate = Gate::new(self.gates.clone(), self.services.clone(), self.sessions.clone());
+        let older = self.plugins.iter().filter(|loaded| loaded.logs_older_context());
+        Composition {
+            system: Some(SYSTEM.to_owned()),
+            gates: vec![Arc::new(gate)],
+            compaction: self.compaction,
+            older_context: older.map(|loaded| loaded.plugin.id().to_owned()).collect(),
+            ..Composition::new(model)
+        }
+    }
+
+    /// Starts an agent, with the pre-step of its own session.
+    pub(crate) fn start(&self, live: Live, progress: Progress, composition: Composition) -> Agent {
         let cwd = live.header().cwd.clone();
         let (chain, services) = (self.chain.clone(), self.services.clone());
         let mut pre_step: Arc<dyn PreStep> = Arc::new(Sandbox { chain, services, cwd });
@@ -174,15 +251,22 @@ impl Harness {
             let (live, ids) = (live.clone(), self.ids.clone());
             pre_step = Arc::new(Instructed { rest: pre_step, files, live, ids });
         }
-        let system = Some(SYSTEM.to_owned());
-        let composition = Composition {
-            system,
-            pre_step,
-            compaction: self.compaction,
-            ..Composition::new(model)
-        };
-        Agent::start(live, progress, composition, self.ids.clone())
+        let composition = Composition { pre_step, ..composition };
+        let agent = Agent::start(live, progress, composition, self.ids.clone());
+        self.agents.add(&agent);
+        agent
     }
+}
+
+impl Loaded {
+    /// Whether its context messages are to be logged as `context/message`.
+    fn logs_older_context(&self) -> bool {
+        self.settings.0.get("contextEvent").is_some_and(|event| event == "context/message")
+    }
+}
+
+fn new_id() -> SessionId {
+    SessionId::new(&format!("session-{}", uuid::Uuid::new_v4()))
 }
 
 /// The sessions of a root, with the index beside it that makes lists quick.

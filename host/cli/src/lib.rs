@@ -5,6 +5,7 @@
 
 mod adapter;
 mod args;
+mod command;
 mod compact;
 mod config;
 mod demo;
@@ -16,11 +17,14 @@ mod home;
 mod list;
 mod mentions;
 mod model;
+mod note;
 mod outcome;
 mod plugins;
+mod roster;
 mod run;
 mod settings;
 mod show;
+mod slash;
 mod snapshot;
 mod surroundings;
 mod trust;
@@ -29,11 +33,13 @@ mod warnings;
 
 use std::io::Write;
 
-pub use adapter::{InstructionFiles, Reader, Sandbox};
+pub use adapter::{Gate, InstructionFiles, Reader, Sandbox};
 pub use args::{Cli, Command};
 pub use exit::Exit;
 pub use find::{mention, uri};
 pub use harness::{Composed, Harness, Loaded, Options};
+pub use show::Conversation;
+pub use slash::Ran;
 pub use surroundings::{Person, Surroundings};
 pub use visible::Lines;
 
@@ -71,6 +77,13 @@ pub async fn execute_in(
         Some(Command::Compact(args)) => compact::compact(&args, &globals, around, out, err).await,
         Some(Command::Sessions(args)) => list::sessions(&args, out, err).await,
         Some(Command::Show(args)) => show::show(&args, out).await,
+        Some(
+            asked
+            @ (Command::Side(_) | Command::Merge(_) | Command::Sides(_) | Command::Command(_)),
+        ) => match command::Asked::of(asked) {
+            Some(asked) => command::command(asked, &globals, around, out, err).await,
+            None => Ok(Exit::Failed),
+        },
         Some(Command::Mentions(args)) => mentions::mentions(&args, out).await,
         Some(Command::Plugin(args)) => plugins::plugin(&args, out).await,
         Some(Command::Config(args)) => config::config(&args, &globals, around, out),
@@ -83,6 +96,8 @@ const WELCOME: &str = "\
 dsh-wasm runs agents whose plugins are sandboxed WebAssembly components.
   dsh-wasm demo                a turn with a mention, step by step, offline
   dsh-wasm run \"PROMPT\"        talk; --session continues, --root opens a folder of dsh's
+  dsh-wasm side SESSION \"QUESTION\"
+                               asks beside a session; merge takes a short note back
   dsh-wasm sessions            what there is to show, continue and mention
   dsh-wasm --help              everything else
 ";

@@ -4,20 +4,22 @@ mod shower;
 
 use std::io::{self, Read as _, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use dsh_agent::{Agent, Cause, Target};
+use dsh_agent::{Agent, Cause, Model, Target};
 use dsh_session::{Encoding, SessionId};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::adapter::InstructionFiles;
-use crate::args::{Globals, Run};
+use crate::args::{Answering, Globals, Run};
 use crate::exit::Exit;
 use crate::harness::{Harness, Options};
 use crate::outcome::Outcome;
 use crate::surroundings::Surroundings;
 use crate::{compact, find, harness, model, settings};
-use shower::Shower;
+pub(crate) use shower::Shower;
+use shower::notices;
 
 /// Runs one turn; the reply goes to `out`, notices go to `err`. A prompt that reached nobody is given back.
 pub(crate) async fn run(
@@ -50,13 +52,33 @@ async fn turn(
     }
     let root = find::root(&args.common)?;
     let place = Place::of(args, around, &root).await?;
-    let flags = args.answering.flags();
-    let here = settings::here(globals, around, &flags, place.cwd(), shown.err())?;
-    let settings = here.settings;
+    let encoding = args.encoding.map(Into::into);
+    let (harness, model) =
+        prepare(&root, &args.answering, encoding, globals, around, place.cwd(), shown.err())
+            .await?;
+    let (agent, new) = match place {
+        Place::Old { id, .. } => (harness.resume(&id, model).await?, false),
+        Place::New { cwd } => (harness.create(Some(cwd), model).await?, true),
+    };
+    shown.session(&agent.live().header().id, new)?;
+    follow(&harness, &agent, prompt, shown).await
+}
+
+/// A harness as the settings say, and the model that answers in it; `err` is told what of the settings is not used.
+pub(crate) async fn prepare(
+    root: &Path,
+    answering: &Answering,
+    encoding: Option<Encoding>,
+    globals: &Globals,
+    around: &Surroundings,
+    cwd: Option<&Path>,
+    err: &mut dyn Write,
+) -> anyhow::Result<(Harness, Arc<dyn Model>)> {
+    let settings = settings::here(globals, around, &answering.flags(), cwd, err)?.settings;
     let model = model::choose(&settings, around).await?;
-    let options = Options {
-        encoding: args.encoding.map(Into::into),
-        preferred: settings.encoding.as_deref().map(encoding),
+    let mut options = Options {
+        encoding,
+        preferred: settings.encoding.as_deref().map(encoding_of),
         instructions: Some(InstructionFiles {
             wanted: settings.instructions,
             user: around.config.clone(),
@@ -64,17 +86,22 @@ async fn turn(
         compaction: compact::settled(&settings.compaction)?,
         ..Options::standard()
     };
-    shown.notices(options.instructions.as_ref(), place.cwd())?;
-    let harness = Harness::open(&root, options).await?;
-    let (agent, new) = match place {
-        Place::Old { id, .. } => (harness.resume(&id, model).await?, false),
-        Place::New { cwd } => (harness.create(Some(cwd), model).await?, true),
-    };
-    shown.session(&agent.live().header().id, new)?;
+    options.log_context_as(&settings.context_event)?;
+    notices(options.instructions.as_ref(), cwd, err)?;
+    Ok((Harness::open(root, options).await?, model))
+}
+
+/// Sends the prompt and shows its turn.
+pub(crate) async fn follow(
+    harness: &Harness,
+    agent: &Agent,
+    prompt: &str,
+    shown: &mut Shower<'_>,
+) -> anyhow::Result<Exit> {
     let message = agent.prompt(prompt)?;
     let id = message.id().to_owned();
     let interrupts = tokio::spawn(interrupts(signal(SignalKind::interrupt())?, agent.clone()));
-    let ended = shown.follow(&agent, message).await;
+    let ended = shown.follow(agent, message).await;
     interrupts.abort();
     ended?;
     // What a turn before it left waiting would be sent by whoever comes next, unasked.
@@ -108,7 +135,7 @@ impl Place {
     }
 }
 
-fn encoding(said: &str) -> Encoding {
+fn encoding_of(said: &str) -> Encoding {
     if said == "raw" { Encoding::Raw } else { Encoding::Zstd }
 }
 

@@ -5,6 +5,8 @@ mod raw;
 
 use std::io::Write;
 
+pub use conversation::Conversation;
+
 use dsh_session::{Block, Encoding, Fold, ReadSession, SessionId, Sessions};
 
 use crate::args::Show;

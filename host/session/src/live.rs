@@ -131,6 +131,14 @@ impl Live {
         spawn_blocking(write).await.unwrap_or(Err(WriteError::GivenUp))
     }
 
+    /// The events that wait for a commit, and the place of the first event that the disk does not surely have.
+    pub(crate) fn unwritten(&self) -> (Vec<Event>, u64) {
+        let state = lock(&self.0.state);
+        let pending = state.pending.clone();
+        let written = state.replay.next_seq() - pending.len() as u64;
+        (pending, written)
+    }
+
     /// How many events wait for a commit.
     pub fn pending(&self) -> usize {
         lock(&self.0.state).pending.len()
@@ -167,6 +175,16 @@ impl Live {
     /// Context messages that `plugin` put into the session's own history, waiting ones included, shadowed or not.
     pub fn own_notes(&self, plugin: &str) -> Vec<Note> {
         lock(&self.0.state).notes.of(plugin)
+    }
+
+    /// Those of every plugin.
+    pub fn notes(&self) -> Vec<Note> {
+        lock(&self.0.state).notes.all().collect()
+    }
+
+    /// Messages with a key that a step claimed and no event of the log holds: the process died in between.
+    pub fn lost_notes(&self) -> Vec<Message> {
+        lock(&self.0.state).notes.lost().to_vec()
     }
 
     /// Every event from now on, in order.

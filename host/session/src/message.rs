@@ -258,6 +258,12 @@ impl Source {
         &*self.kind == "plugin" && self.plugin.as_deref() == Some("compact")
     }
 
+    /// The key under which a plugin's message is in its session once; none where it has none, or is no plugin's.
+    pub fn key(&self) -> Option<Arc<str>> {
+        let keyed = &*self.kind == "plugin" && self.plugin.is_some();
+        self.facts.object().ok().filter(|_| keyed)?.text("key")
+    }
+
     fn parse(message: &Object<'_>) -> Result<Self, MessageError> {
         let facts = Json::from(message.get("source").ok_or(MessageError("has no source"))?);
         let members =

@@ -61,6 +61,29 @@ pub fn fork_after_turn(events: &[Event], at: Option<u64>) -> Result<usize, ForkE
     Ok(end + after.count())
 }
 
+/// How many leading events a fork inherits that nobody chose a place for: the completed turns and what follows them up
+/// to the next turn, never a part of a compaction; zero where no turn has ended.
+///
+/// A compaction that was under way when the session was opened anew is none: nobody goes on with it.
+pub fn completed_prefix(events: &[Event]) -> usize {
+    let turns = completed_turns(events);
+    if turns == 0 {
+        return 0;
+    }
+    let mut running = None;
+    let mut end = turns;
+    for event in events.iter().skip(turns) {
+        match &*event.kind {
+            "turn/start" => break,
+            "compaction/start" => running = running.or(Some(end)),
+            "compaction/end" | "session/end-seed" => running = None,
+            _ => {}
+        }
+        end += 1;
+    }
+    running.unwrap_or(end)
+}
+
 /// Whether a surface may be cut before and after each of its nodes: where every tool call has its result.
 ///
 /// Only their numbers count. None where a result stands without a call: such a surface was cut already.
@@ -124,6 +147,31 @@ mod tests {
     fn completed_turns_end_with_the_last_one() {
         assert_eq!(completed_turns(&log(&TURNS)), 2);
         assert_eq!(completed_turns(&log(&["turn/start"])), 0);
+    }
+
+    #[track_caller]
+    fn prefix(kinds: &[&str], length: usize) {
+        assert_eq!(completed_prefix(&log(kinds)), length, "{kinds:?}");
+    }
+
+    #[test]
+    fn a_side_session_inherits_completed_turns_and_what_follows_them() {
+        prefix(&[], 0);
+        prefix(&["session/title", "turn/start", "step/start"], 0);
+        prefix(&TURNS, 3);
+        prefix(&["turn/start", "turn/end", "session/end-seed", "user/message"], 4);
+    }
+
+    #[test]
+    fn a_side_session_inherits_no_part_of_a_compaction() {
+        let turn = ["turn/start", "turn/end", "session/title"];
+        let with = |rest: &[&'static str]| [&turn, rest].concat();
+        let whole = ["compaction/start", "compaction/summary", "user/message", "compaction/end"];
+        prefix(&with(&whole), 7);
+        prefix(&with(&whole[..1]), 3);
+        prefix(&with(&whole[..3]), 3);
+        prefix(&with(&["compaction/start", "user/message", "turn/start"]), 3);
+        prefix(&with(&["compaction/start", "session/end-seed", "user/message"]), 6);
     }
 
     #[test]

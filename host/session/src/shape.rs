@@ -1,6 +1,7 @@
 //! What the data of messages and request headers must hold for a log to be replayed (contracts §1.3).
 
 use crate::envelope::EventError;
+use crate::vocabulary::adds_user_message;
 use crate::{Event, Message, MessageError, Object, Raw, Role};
 
 /// The message of an event, where its type is a surface type.
@@ -9,7 +10,7 @@ use crate::{Event, Message, MessageError, Object, Raw, Role};
 /// When the message has not the shape of that type.
 pub(crate) fn message(event: &Event) -> Result<Option<Message>, MessageError> {
     let json = match &*event.kind {
-        "user/message" => event.data.clone(),
+        kind if adds_user_message(kind) => event.data.clone(),
         "assistant/message" | "tool/result" => {
             let data = event.data.object().map_err(|_| MessageError("is missing"))?;
             data.get("message").ok_or(MessageError("is missing"))?.into()
@@ -20,7 +21,7 @@ pub(crate) fn message(event: &Event) -> Result<Option<Message>, MessageError> {
     match (&*event.kind, message.role()) {
         ("assistant/message", Role::Assistant) => from_model(&message)?,
         ("tool/result", Role::User) => from_tool(&message)?,
-        ("user/message", Role::User) => {}
+        (kind, Role::User) if adds_user_message(kind) => {}
         _ => return Err(MessageError("has not the role of its event")),
     }
     Ok(Some(message))

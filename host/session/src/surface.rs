@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::chain::{Chain, RangeError};
 use crate::fit::{SurfaceError, check_rewrite, check_sources};
+use crate::vocabulary::adds_user_message;
 use crate::{Event, Json, Message, SurfaceOp};
 
 /// Which event made a node.
@@ -188,7 +189,7 @@ impl SurfaceFold {
 
 fn role(kind: &str) -> Option<NodeRole> {
     match kind {
-        "user/message" => Some(NodeRole::User),
+        kind if adds_user_message(kind) => Some(NodeRole::User),
         "assistant/message" => Some(NodeRole::Assistant),
         "tool/result" => Some(NodeRole::Tool),
         _ => None,

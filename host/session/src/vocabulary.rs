@@ -52,12 +52,17 @@ const KNOWN: [&str; 48] = [
     "web/deepseek-search-llm-request",
 ];
 
+/// What `user/message` was called for context until July 2026 (contracts §7.6). Today's dsh refuses it; a setting can
+/// write it for a harness that still has it.
+pub(crate) const OLDER_CONTEXT: &str = "context/message";
+
 /// Types that logs once held and no reader upgrades.
 const RETIRED: [&str; 2] = ["mode/set", "request/header-delta"];
 
 /// The type as it stands in the list of those that a log may hold without marking them ignorable.
 pub(crate) fn known(kind: &str) -> Option<&'static str> {
-    KNOWN.binary_search(&kind).ok().and_then(|place| KNOWN.get(place).copied())
+    let listed = KNOWN.binary_search(&kind).ok().and_then(|place| KNOWN.get(place).copied());
+    listed.or((kind == OLDER_CONTEXT).then_some(OLDER_CONTEXT))
 }
 
 /// Whether the type was given up, so that no log that holds it is read.
@@ -67,7 +72,12 @@ pub(crate) fn is_retired(kind: &str) -> bool {
 
 /// Whether events of the type are nodes of the surface.
 pub(crate) fn is_surface(kind: &str) -> bool {
-    matches!(kind, "user/message" | "assistant/message" | "tool/result")
+    adds_user_message(kind) || matches!(kind, "assistant/message" | "tool/result")
+}
+
+/// Whether events of the type hold a prompt or context.
+pub(crate) fn adds_user_message(kind: &str) -> bool {
+    kind == "user/message" || kind == OLDER_CONTEXT
 }
 
 #[cfg(test)]
@@ -78,7 +88,7 @@ mod tests {
     fn the_search_finds_every_type() {
         assert!(KNOWN.is_sorted());
         assert!(KNOWN.iter().all(|kind| known(kind) == Some(kind)));
-        assert_eq!(known("context/message"), None);
+        assert!(known("context/message").is_some() && is_surface("context/message"));
         assert_eq!(known("steering/message"), None);
     }
 }

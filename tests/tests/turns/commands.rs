@@ -182,7 +182,7 @@ async fn the_demo_leaves_what_it_showed() {
     assert_eq!(exit, Exit::Done);
     assert!(shown.contains("<referenced-sessions>\n[{\"sessionId\":"), "{shown}");
     let listed = dsh_wasm(&kept, &["sessions", "--json"]).await.out;
-    assert_eq!(listed.lines().count(), 3, "{listed}");
+    assert_eq!(listed.lines().count(), 4, "{listed}");
     for line in listed.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let id: SessionId = serde_json::from_value(line["session"].clone()).unwrap();

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
+mod asking;
 mod cancelled;
 mod compacted;
 mod durable;
@@ -10,6 +11,7 @@ mod fed;
 mod inbox;
 mod lifecycle;
 mod recorded;
+mod recording;
 mod retries;
 mod rig;
 mod story;

@@ -74,11 +74,7 @@ fn message(batch: &[Message], entered: Entered) -> Result<Message, Failure> {
             let plugins: BTreeSet<&str> = edits.iter().map(|edit| &*edit.plugin).collect();
             marked(&original.with_texts(&texts).map_err(unloggable)?, &plugins)
         }
-        Entered::Context(context) => {
-            let facts = Json::parse(&context.facts).map_err(unloggable)?;
-            let content: Result<Vec<Json>, _> = context.content.iter().map(block).collect();
-            Message::user(&context.id, &facts, &content.map_err(unloggable)?).map_err(unloggable)
-        }
+        Entered::Context(added) => context(&added),
     }
 }
 
@@ -89,6 +85,13 @@ fn marked(message: &Message, plugins: &BTreeSet<&str>) -> Result<Message, Failur
     let source = message.source().facts.object().map_err(unloggable)?.with("rewrittenBy", &plugins);
     let message = message.json().object().map_err(unloggable)?.with("source", &source);
     Message::parse(message).map_err(unloggable)
+}
+
+/// A context message of a plugin as it is logged.
+pub(super) fn context(context: &host::Context) -> Result<Message, Failure> {
+    let facts = Json::parse(&context.facts).map_err(unloggable)?;
+    let content: Result<Vec<Json>, _> = context.content.iter().map(block).collect();
+    Message::user(&context.id, &facts, &content.map_err(unloggable)?).map_err(unloggable)
 }
 
 fn block(block: &host::Block) -> Result<Json, serde_json::Error> {

@@ -12,10 +12,10 @@ use crate::adapter::InstructionFiles;
 use crate::exit::Exit;
 use crate::outcome::Outcome;
 use crate::visible::{self, Lines};
-use crate::{adapter, find, snapshot};
+use crate::{adapter, find, note, snapshot};
 
 /// Shows a turn, and keeps what was seen of it.
-pub(super) struct Shower<'a> {
+pub(crate) struct Shower<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
     json: bool,
@@ -36,8 +36,20 @@ struct Said {
     reply: String,
 }
 
+/// What has to be said about instruction files that are not used, or not whole.
+pub(super) fn notices(
+    files: Option<&InstructionFiles>,
+    cwd: Option<&Path>,
+    err: &mut dyn Write,
+) -> io::Result<()> {
+    let (Some(files), Some(cwd)) = (files, cwd) else { return Ok(()) };
+    let gathered = gather(&files.wanted, cwd, files.user.as_deref());
+    let mut notices = gathered.notices.iter();
+    notices.try_for_each(|notice| writeln!(err, "instructions: {}", visible::Line(notice)))
+}
+
 impl<'a> Shower<'a> {
-    pub(super) fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Self {
+    pub(crate) fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Self {
         Self { out, err, json, closed: false, said: Said::default() }
     }
 
@@ -61,7 +73,7 @@ impl<'a> Shower<'a> {
         Ok(ended?)
     }
 
-    pub(super) fn session(&mut self, id: &SessionId, new: bool) -> io::Result<()> {
+    pub(crate) fn session(&mut self, id: &SessionId, new: bool) -> io::Result<()> {
         self.said.session = Some(id.clone());
         if self.json {
             return self.line(&Line::Session { session: id, uri: find::uri(id), new });
@@ -111,27 +123,16 @@ impl<'a> Shower<'a> {
     }
 
     /// Where notices go.
-    pub(super) fn err(&mut self) -> &mut dyn Write {
+    pub(crate) fn err(&mut self) -> &mut dyn Write {
         self.err
-    }
-
-    /// What has to be said about instruction files that are not used, or not whole.
-    pub(super) fn notices(
-        &mut self,
-        files: Option<&InstructionFiles>,
-        cwd: Option<&Path>,
-    ) -> io::Result<()> {
-        let (Some(files), Some(cwd)) = (files, cwd) else { return Ok(()) };
-        let gathered = gather(&files.wanted, cwd, files.user.as_deref());
-        gathered
-            .notices
-            .iter()
-            .try_for_each(|notice| writeln!(self.err, "instructions: {}", visible::Line(notice)))
     }
 
     fn message(&mut self, message: &Message) -> io::Result<()> {
         for line in adapter::summary(message).into_iter().flatten() {
             writeln!(self.err, "instructions: {line}")?;
+        }
+        for line in note::card(message, false).into_iter().flatten() {
+            writeln!(self.err, "{line}")?;
         }
         for line in snapshot::summary(message).into_iter().flatten() {
             writeln!(self.err, "{}: {line}", visible::Line(&message.source().kind))?;

@@ -7,7 +7,7 @@ use dsh_session::{Block, Event, Fold, Message, SessionId, Sessions, SurfaceOp};
 
 use crate::outcome::Outcome;
 use crate::visible::{Line, Lines};
-use crate::{adapter, find, snapshot};
+use crate::{adapter, find, note, snapshot};
 
 /// Shows one session's conversation.
 pub(super) async fn show(
@@ -32,13 +32,13 @@ pub(super) async fn show(
     let (shown, cwd) = (id.to_string(), header.cwd.as_deref().unwrap_or("no directory"));
     writeln!(out, "  {} · {} · {}", Line(&shown), Line(cwd), find::date(header.created_at))?;
     writeln!(out, "  {}", find::uri(id))?;
-    conversation.entries.iter().try_for_each(|entry| entry.write(out, full))?;
+    conversation.write(out, full)?;
     Ok(())
 }
 
-/// What people see, in order.
+/// What people see, in order: fold a log into it, or events as they come. Both look the same.
 #[derive(Default)]
-struct Conversation {
+pub struct Conversation {
     entries: Vec<Entry>,
     inbox: Inbox,
     /// Prompts that a turn claimed and that have not joined history yet, as they were typed.
@@ -55,6 +55,8 @@ enum Entry {
         message: Message,
         /// What was typed, where a plugin changed it on its way.
         typed: Option<Message>,
+        /// Whether its plugin put another message in its place, for the model.
+        withdrawn: bool,
     },
     /// A prompt that never joined history.
     Unsent(Message),
@@ -105,11 +107,12 @@ impl Fold for Conversation {
 impl Conversation {
     /// Only a checkpoint shows: it is for the model, and what it stands for stays in sight.
     fn replaced(&mut self, event: &Event) {
-        if let Some(Shown::Message(message)) = Shown::of(event)
-            && message.source().is_checkpoint()
-        {
+        let Some(Shown::Message(message)) = Shown::of(event) else { return };
+        if message.source().is_checkpoint() {
             let shadowed = std::mem::take(&mut self.shadowed);
             self.entries.push(Entry::Checkpoint { message, shadowed });
+        } else if let Some(id) = note::withdraws(&message) {
+            self.withdrawn(&id);
         }
     }
 
@@ -117,14 +120,34 @@ impl Conversation {
         let place = self.claimed.iter().position(|claimed| claimed.id() == message.id());
         let typed = place.map(|place| self.claimed.swap_remove(place));
         let typed = typed.filter(|typed| typed.text() != message.text());
-        self.entries.push(Entry::Message { message, typed });
+        self.entries.push(Entry::Message { message, typed, withdrawn: false });
+    }
+
+    fn withdrawn(&mut self, id: &str) {
+        for entry in &mut self.entries {
+            if let Entry::Message { message, withdrawn, .. } = entry {
+                *withdrawn |= message.id() == id;
+            }
+        }
+    }
+
+    /// Writes all of it; with `full`, snapshots whole.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
+    pub fn write(&self, out: &mut dyn Write, full: bool) -> io::Result<()> {
+        self.entries.iter().try_for_each(|entry| entry.write(out, full))
     }
 }
 
 impl Entry {
     fn write(&self, out: &mut dyn Write, full: bool) -> io::Result<()> {
         match self {
-            Self::Message { message, typed } => {
+            Self::Message { message, typed, withdrawn } => {
+                if let Some(card) = note::card(message, *withdrawn) {
+                    writeln!(out)?;
+                    return card.iter().try_for_each(|line| writeln!(out, "      {line}"));
+                }
                 write_message(out, message, full)?;
                 let Some(typed) = typed else { return Ok(()) };
                 let (by, typed) = (rewritten_by(message), typed.text());

@@ -154,7 +154,7 @@ async fn an_event_that_cannot_follow_changes_nothing() {
     let live = scratch.store().create(header("a"), None).unwrap();
     live.append(prompt("m", "hello")).unwrap();
     let refused = |draft| live.append(draft).unwrap_err();
-    assert!(matches!(refused(draft("context/message", "{}")), EventError::Unknown(_)));
+    assert!(matches!(refused(draft("context/note", "{}")), EventError::Unknown(_)));
     assert!(matches!(refused(draft("user/message", r#"{"role":"user"}"#)), EventError::Message(_)));
     assert!(matches!(
         refused(draft("turn/start", r#"{"turn":1,"trigger":{"kind":"user"}}"#)),

@@ -1,0 +1,115 @@
+//! Slash commands: which plugin offers one, and what it came to.
+
+use anyhow::Context as _;
+use dsh_agent::Agent;
+use dsh_plugin_host::{Cause, Draft, Invocation, Outcome, Plugin, Question, Seam};
+use dsh_session::SessionId;
+
+use crate::adapter::Crew;
+use crate::harness::Harness;
+use crate::visible::Line;
+
+/// What a command came to.
+pub enum Ran {
+    /// For the person.
+    Text(String),
+    /// The client goes to the session of this agent.
+    Opened {
+        /// It lives on as long as somebody holds it.
+        agent: Agent,
+        /// What the client sends there as the person's own prompt.
+        send: Option<String>,
+        /// For the person, on the way.
+        notice: Option<String>,
+    },
+    /// For the person to edit: accepted, it is given back with the command that it names.
+    Draft(Draft),
+    /// For the person to say yes to: then the command that it names is run.
+    Question(Question),
+}
+
+impl Harness {
+    /// Runs a command such as `/side why?` in a session; `edited` is the text of a draft that was accepted.
+    ///
+    /// Commands on one session run one at a time. One that acts on agents finds the session's own only while that
+    /// lives. Dropping the future cancels the command, and what it asked for.
+    ///
+    /// # Errors
+    /// When no plugin offers it, the plugin refuses, or it fails.
+    pub async fn command(
+        &self,
+        session: &SessionId,
+        line: &str,
+        edited: Option<String>,
+    ) -> anyhow::Result<Ran> {
+        let (name, arguments) = split(line)?;
+        let plugin = self.offering(name).await?;
+        let _alone = self.roster().alone(session).await;
+        let crew = std::sync::Arc::new(Crew::new(self.clone()));
+        let services = self.services().clone().with_agents(crew.clone());
+        let header = match self.sessions().live(session) {
+            Some(live) => live.header().clone(),
+            None => self.sessions().store().read_header(session)?,
+        };
+        let invocation = Invocation {
+            session: session.escaped().to_owned(),
+            cwd: header.cwd,
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+            edited,
+        };
+        match plugin.run_command(&services, &invocation).await {
+            Ok(Outcome::Text(text)) => Ok(Ran::Text(text)),
+            Ok(Outcome::Opened(opening)) => {
+                let id = SessionId::from_escaped(&opening.session);
+                let agent = id.and_then(|id| crew.held(&id));
+                let agent = agent.context("the plugin opened a session that is not here")?;
+                Ok(Ran::Opened { agent, send: opening.send, notice: opening.notice })
+            }
+            Ok(Outcome::Draft(draft)) => Ok(Ran::Draft(draft)),
+            Ok(Outcome::Question(question)) => Ok(Ran::Question(question)),
+            Err(error) => match &error.cause {
+                Cause::Failed(failure) => {
+                    anyhow::bail!("/{name}: {} [{}]", failure.message, failure.code)
+                }
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// The first plugin that offers the command.
+    async fn offering(&self, name: &str) -> anyhow::Result<Plugin> {
+        let mut known = Vec::new();
+        for loaded in self.plugins().iter().filter(|loaded| loaded.plugin.has(Seam::Commands)) {
+            let offered = loaded.plugin.commands(self.services()).await?;
+            if offered.iter().any(|command| command.name == name) {
+                return Ok(loaded.plugin.clone());
+            }
+            known.extend(offered.into_iter().map(|command| format!("/{}", command.name)));
+        }
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        anyhow::bail!("no plugin offers the command /{}; there are: {known}", Line(name))
+    }
+}
+
+/// The name of a command, and what follows it.
+fn split(line: &str) -> anyhow::Result<(&str, &str)> {
+    let said = line.trim();
+    let command = said.strip_prefix('/').with_context(|| {
+        format!("a command begins with a slash, such as /side; this does not: {}", Line(said))
+    })?;
+    let (name, arguments) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    Ok((name, arguments.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn a_command_is_a_name_and_what_follows_it() {
+        assert_eq!(split(" /side  why\nso? ").unwrap(), ("side", "why\nso?"));
+        assert_eq!(split("/sides").unwrap(), ("sides", ""));
+        assert!(split("side").is_err_and(|said| said.to_string().contains("begins with a slash")));
+    }
+}
