@@ -3,6 +3,7 @@
 mod finding;
 mod plugins;
 mod root;
+mod servers;
 mod settings;
 
 use std::io::Write;
@@ -25,5 +26,6 @@ pub(crate) async fn doctor(
     let held = settings::check(globals, around, &cwd, &mut report)?;
     root::check(args.common.root.as_deref(), &held, &mut report)?;
     plugins::check(&mut report).await?;
+    servers::check(&held, around, &cwd, &mut report).await?;
     report.close()
 }

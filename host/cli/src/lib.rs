@@ -22,6 +22,7 @@ mod outcome;
 mod plugins;
 mod roster;
 mod run;
+mod servers;
 mod settings;
 mod show;
 mod slash;

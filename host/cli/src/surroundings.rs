@@ -83,4 +83,10 @@ impl Surroundings {
     pub(crate) fn base(&self) -> Base<'_> {
         Base { folder: &self.cwd, home: self.home() }
     }
+
+    /// A variable; none where it is not set.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        let found = self.variables.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
 }

@@ -128,6 +128,19 @@ async fn faults_of_the_root_are_named() {
     assert!(!found.1.iter().any(|(name, _, _)| name == "session-locked"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_start_is_named() {
+    let desk = Desk::new(&[(
+        "config/config.toml",
+        "mcp.gone.command = ['./no-such-server']\nmcp.off.command = ['false']\nmcp.off.enabled = false\n\
+         mcp.nobody.url = 'http://127.0.0.1:9/mcp'\n",
+    )]);
+    let found = findings(&desk, &[]).await;
+    told(&found, "mcp-broken", "fault", "gone does not start: ");
+    let broken = found.1.iter().filter(|(name, _, _)| name == "mcp-broken");
+    assert_eq!(broken.count(), 2, "a server that is off is left alone: {:?}", found.1);
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_root_that_cannot_be_written_is_named() {

@@ -8,6 +8,7 @@ mod compacting;
 mod desk;
 mod doctor;
 mod failing;
+mod hostile;
 mod interop;
 mod mentioning;
 mod recorded;
