@@ -146,12 +146,12 @@ mod tests {
     #[tokio::test]
     async fn what_ends_otherwise_than_expected_fails_its_case() {
         let said = wrong(passes().expects(Expect::Trap), passes()).await;
-        assert!(said.contains("came ToDecision"), "{said}");
+        assert!(said.contains("came to Decision"), "{said}");
         let said = wrong(program(programs::PANICS), passes()).await;
         assert!(said.contains("trapped"), "{said}");
         let said = wrong(passes(), program(programs::FAILS)).await;
         assert!(said.contains("its twin") && said.contains("OUT_OF_TEA"), "{said}");
         let said = wrong(passes().expects(Expect::NotLoaded("WASI")), passes()).await;
-        assert!(said.contains("came ToDecision"), "{said}");
+        assert!(said.contains("came to Decision"), "{said}");
     }
 }

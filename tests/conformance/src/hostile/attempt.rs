@@ -54,9 +54,9 @@ enum Way {
 /// What a call came to.
 #[derive(Debug)]
 enum Came {
-    ToDecision(Decision),
-    ToOutcome,
-    ToVerdict(Verdict),
+    Decision(Decision),
+    Outcome,
+    Verdict(Verdict),
 }
 
 /// Plugins, and how a call of them has to end.
@@ -219,13 +219,13 @@ impl Attempt {
             let in_order = call < self.calls && self.expects == Expect::Quarantine;
             last = match ended {
                 Ok(came) if self.fits(&came) => {
-                    if let Came::ToDecision(decision) = &came {
+                    if let Came::Decision(decision) = &came {
                         sound::decision(decision, &chain)?;
                     }
-                    format!("came {came:?}")
+                    format!("came to {came:?}")
                 }
                 Err(err) if in_order || self.meets(&err.cause) => err.to_string(),
-                Ok(came) => bail!("{:?} was expected; came {came:?}", self.expects),
+                Ok(came) => bail!("{:?} was expected; came to {came:?}", self.expects),
                 Err(err) => bail!("{:?} was expected; {err}", self.expects),
             };
         }
@@ -240,7 +240,7 @@ impl Attempt {
     ) -> Result<Came, CallError> {
         let session = || "s".to_owned();
         match self.way {
-            Way::Step => programs::run(chain, &services).await.map(Came::ToDecision),
+            Way::Step => programs::run(chain, &services).await.map(Came::Decision),
             Way::Command(arguments) => {
                 let living = Living::new([("s", Session::of_turns(2))]);
                 let services = services.with_agents(Arc::new(living));
@@ -251,8 +251,8 @@ impl Attempt {
                     arguments: arguments.to_owned(),
                     edited: None,
                 };
-                let Some(first) = links.first() else { return Ok(Came::ToOutcome) };
-                first.run_command(&services, &invocation).await.map(|_| Came::ToOutcome)
+                let Some(first) = links.first() else { return Ok(Came::Outcome) };
+                first.run_command(&services, &invocation).await.map(|_| Came::Outcome)
             }
             Way::Gate(tool) => {
                 let call = ToolCall {
@@ -265,7 +265,7 @@ impl Attempt {
                     read_only: false,
                 };
                 let gates = Gates::new(links.iter().cloned());
-                Ok(Came::ToVerdict(gates.check(&services, &call).await.verdict))
+                Ok(Came::Verdict(gates.check(&services, &call).await.verdict))
             }
         }
     }
@@ -282,10 +282,10 @@ impl Attempt {
 
     fn fits(&self, came: &Came) -> bool {
         match (self.expects, came) {
-            (Expect::Denies, Came::ToVerdict(verdict)) => matches!(verdict, Verdict::Deny(_)),
-            (Expect::Decides, Came::ToVerdict(verdict)) => *verdict == Verdict::Allow,
+            (Expect::Denies, Came::Verdict(verdict)) => matches!(verdict, Verdict::Deny(_)),
+            (Expect::Decides, Came::Verdict(verdict)) => *verdict == Verdict::Allow,
             (Expect::Decides, _) => true,
-            (Expect::Says(seen), Came::ToDecision(Decision::Reject(rejection))) => {
+            (Expect::Says(seen), Came::Decision(Decision::Reject(rejection))) => {
                 rejection.reason.as_deref() == Some(seen)
             }
             _ => false,
