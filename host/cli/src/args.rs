@@ -141,6 +141,9 @@ pub struct Answering {
     /// The URL of a service that speaks the chat completions of OpenAI
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
+    /// The variable that holds the service's key [default: the service's own, such as DEEPSEEK_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub key_env: Option<String>,
 }
 
 impl Answering {
@@ -150,6 +153,7 @@ impl Answering {
             ("--model", "model.name", &self.model),
             ("--provider", "model.provider", &self.provider),
             ("--base-url", "model.base-url", &self.base_url),
+            ("--key-env", "model.key-env", &self.key_env),
         ];
         let said =
             flags.into_iter().filter_map(|(flag, key, said)| Some((flag, key, said.clone()?)));

@@ -1,6 +1,7 @@
 //! `doctor`: what is wrong, and what to do about it.
 
 mod finding;
+mod model;
 mod plugins;
 mod root;
 mod servers;
@@ -26,6 +27,7 @@ pub(crate) async fn doctor(
     let held = settings::check(globals, around, &cwd, &mut report)?;
     root::check(args.common.root.as_deref(), &held, &mut report)?;
     plugins::check(&mut report).await?;
+    model::check(&held, around, &mut report).await?;
     servers::check(&held, around, &cwd, &mut report).await?;
     report.close()
 }

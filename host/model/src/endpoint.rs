@@ -127,6 +127,14 @@ impl Endpoint {
         Ok(Self::new(provider.base_url, model)?.of(provider))
     }
 
+    /// The service whose domain the URL is in, and the variable that its key is usually in; none where the way there is
+    /// not encrypted, or where the service needs no key. Such a key was meant for nobody else.
+    pub fn usual_key(&self) -> Option<(&'static str, &'static str)> {
+        let url = parse(&self.base_url).ok().filter(|url| url.scheme() == "https")?;
+        let known = Provider::at(&url)?;
+        Some((known.name, known.key_variable?))
+    }
+
     /// The same endpoint, asked as this service wants to be asked; for a gateway in front of it.
     #[must_use]
     pub fn of(self, provider: &'static Provider) -> Self {
@@ -269,6 +277,16 @@ mod tests {
             (endpoint.provider.as_str(), endpoint.dialect),
             ("localhost:11434", Dialect::PLAIN)
         );
+    }
+
+    #[test]
+    fn a_usual_key_goes_to_its_own_service_alone() {
+        let usual = |url: &str| Endpoint::new(url, "m").unwrap().usual_key();
+        assert_eq!(usual("https://api.openai.com/v1"), Some(("openai", "OPENAI_API_KEY")));
+        assert_eq!(usual("http://api.openai.com/v1"), None);
+        assert_eq!(usual("https://openai.example/v1"), None);
+        let gateway = Endpoint::new("https://gateway.example", "m").unwrap();
+        assert_eq!(gateway.of(Provider::named("openai").unwrap()).usual_key(), None);
     }
 
     #[test]

@@ -49,7 +49,7 @@ async fn where_nothing_is_wrong_it_finds_nothing() {
     assert_eq!(exit, Ok(Exit::Done));
     assert!(found.iter().all(|(_, grade, _)| grade == "ok"), "{found:?}");
     let names: Vec<_> = found.iter().map(|(name, _, _)| name.as_str()).collect();
-    assert_eq!(names, ["settings", "instructions", "root", "plugins"]);
+    assert_eq!(names, ["settings", "instructions", "root", "plugins", "model"]);
     let shown = desk.run(&["doctor", "--root", desk.path("sessions").to_str().unwrap()]).await.out;
     assert!(shown.ends_with("0 faults, 0 warnings\n"), "{shown}");
 }

@@ -14,5 +14,6 @@ mod mentioning;
 mod recorded;
 mod rejecting;
 mod reopening;
+mod service;
 mod settings;
 mod unharmed;

@@ -34,6 +34,8 @@ struct Said {
     told: bool,
     /// The text of the turn that runs.
     reply: String,
+    /// Whether the model thought in it.
+    thought: bool,
 }
 
 /// What has to be said about instruction files that are not used, or not whole.
@@ -90,6 +92,7 @@ impl<'a> Shower<'a> {
                 self.said.told |= Some(message.id()) == self.said.prompt.as_deref();
             }
             Some(Shown::Text(text)) => self.said.reply.push_str(text),
+            Some(Shown::Reasoning(_)) => self.said.thought = true,
             _ if &*event.kind == "step/start" => self.part(false)?,
             _ => {}
         }
@@ -150,6 +153,7 @@ impl<'a> Shower<'a> {
             self.put("\n")?;
         }
         if turn {
+            self.said.thought = false;
             self.said.reply.clear();
         } else if open {
             self.said.reply.push('\n');
@@ -174,6 +178,12 @@ impl<'a> Shower<'a> {
         }
         if let Some(sentence) = outcome.sentence() {
             writeln!(self.err, "dsh-wasm: {sentence}")?;
+        }
+        if outcome.exit() == Exit::Done && reply.is_empty() && self.said.thought {
+            writeln!(
+                self.err,
+                "The model thought, and said nothing; `show --log` has its thoughts."
+            )?;
         }
         self.give_back(unsent)?;
         if unsent.is_none() && prompt.contains("dsh-session:") && !resolves_mentions {
