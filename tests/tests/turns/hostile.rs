@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use dsh_wasm::Exit;
 
@@ -86,20 +87,10 @@ async fn a_hostile_project_reaches_nothing_before_it_is_trusted() {
     // The twin: all of it does reach outside once it is trusted, so the marks above were worth looking for.
     desk.answer = Some(true);
     assert_eq!(desk.run(&["trust"]).await.exit, Ok(Exit::Done));
-    listener.set_nonblocking(false).unwrap();
-    let address = listener.local_addr().unwrap();
-    let over = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&over);
-    let accepting = std::thread::spawn(move || {
-        // Whoever knocks is sent away at once; the last one is the test itself.
-        let knocks = listener.incoming().take_while(|_| !seen.load(Ordering::SeqCst));
-        knocks.count()
-    });
+    let door = Door::at(listener);
     let ran = desk.run(&["doctor", "--root", root]).await;
     assert_eq!(ran.exit, Ok(Exit::Failed), "{}", ran.out);
-    over.store(true, Ordering::SeqCst);
-    drop(TcpStream::connect(address).unwrap());
-    assert!(accepting.join().unwrap() > 0, "a request was sent");
+    assert!(door.knocks() > 0, "a request was sent");
     let mut marks: Vec<_> =
         fs::read_dir(&marks).unwrap().map(|mark| mark.unwrap().file_name()).collect();
     marks.sort();
@@ -107,4 +98,51 @@ async fn a_hostile_project_reaches_nothing_before_it_is_trusted() {
 }
 
 /// What is left behind where everything ran.
-const MARKS: [&str; 1] = ["server"];
+const MARKS: [&str; 2] = ["key-command", "server"];
+
+/// Counts who knocks until it is told that this was all; each is sent away at once.
+struct Door {
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+    counting: JoinHandle<usize>,
+}
+
+impl Door {
+    fn at(listener: TcpListener) -> Self {
+        listener.set_nonblocking(false).unwrap();
+        let (address, over) = (listener.local_addr().unwrap(), Arc::<AtomicBool>::default());
+        let seen = Arc::clone(&over);
+        let counting = std::thread::spawn(move || {
+            listener.incoming().take_while(|_| !seen.load(Ordering::SeqCst)).count()
+        });
+        Self { address, over, counting }
+    }
+
+    fn knocks(self) -> usize {
+        self.over.store(true, Ordering::SeqCst);
+        // Whoever waits for the next one is woken by the test itself.
+        drop(TcpStream::connect(self.address).unwrap());
+        self.counting.join().unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projects_model_is_asked_only_where_it_is_trusted() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut desk = Desk::new(&[]);
+    let file = format!(
+        "model.name = 'theirs'\nmodel.base-url = 'http://{}'\nmodel.attempts = 1\n",
+        listener.local_addr().unwrap()
+    );
+    desk.write("project/.dsh-wasm/config.toml", &file);
+    let root = desk.path("sessions");
+    let run = ["run", "--root", root.to_str().unwrap(), "hi"];
+    listener.set_nonblocking(true).unwrap();
+    assert_eq!(desk.run(&run).await.exit, Ok(Exit::Done));
+    assert!(!knocked(&listener));
+    let door = Door::at(listener);
+    desk.answer = Some(true);
+    let ran = desk.run(&run).await;
+    assert_eq!(ran.exit, Ok(Exit::TurnFailed), "it was sent away: {}", ran.err);
+    assert!(door.knocks() > 0);
+}
