@@ -40,6 +40,8 @@ pub enum Kind {
     Command,
     /// Texts; a higher layer's list stands in place of a lower one's.
     List,
+    /// Paths, each as [`Kind::Path`] has it.
+    Paths,
     /// Approval rules; the lists of all layers hold together.
     Rules,
     /// Texts under names; the texts are never shown.
@@ -136,7 +138,13 @@ mod tests {
         for row in ROWS {
             let reaches = matches!(
                 row.kind,
-                Kind::Url | Kind::Command | Kind::Secret | Kind::Rules | Kind::Table | Kind::Path
+                Kind::Url
+                    | Kind::Command
+                    | Kind::Secret
+                    | Kind::Rules
+                    | Kind::Table
+                    | Kind::Path
+                    | Kind::Paths
             );
             let named = ["mcp.", "approval.", "plugins."];
             let named = named.iter().any(|prefix| row.name.starts_with(prefix));

@@ -122,7 +122,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "tools.paths",
-        kind: Kind::List,
+        kind: Kind::Paths,
         default: None,
         guard: Guard::Trusted,
         about: "Folders beside the session's own that the tools may reach.",

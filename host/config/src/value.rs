@@ -96,6 +96,7 @@ impl Kind {
                     .to_owned()
             }
             Self::List => "a list of texts".to_owned(),
+            Self::Paths => "a list of paths".to_owned(),
             Self::Rules => "a list of rules".to_owned(),
             Self::Table => "a table of texts".to_owned(),
         }
@@ -122,6 +123,11 @@ impl Kind {
                 .as_array()
                 .and_then(texts)
                 .and_then(|words| base.command(words))
+                .map(Value::List),
+            Self::Paths => value
+                .as_array()
+                .and_then(texts)
+                .and_then(|paths| paths.iter().map(|path| base.text(path)).collect())
                 .map(Value::List),
             Self::List | Self::Rules => value.as_array().and_then(texts).map(Value::List),
             Self::Table => value.as_table().and_then(table).map(Value::Table),
@@ -191,9 +197,17 @@ impl Base<'_> {
         let program = words.first_mut().filter(|program| !program.is_empty())?;
         if program.contains('/') {
             let plain = program.strip_prefix("./").unwrap_or(program);
-            *program = self.join(plain)?.to_str()?.to_owned();
+            *program = self.text(plain)?;
         }
         Some(words)
+    }
+
+    /// A path as a text; none where it is empty, or leads through a folder whose name is no UTF-8.
+    fn text(self, path: &str) -> Option<String> {
+        if path.is_empty() {
+            return None;
+        }
+        Some(self.join(path)?.to_str()?.to_owned())
     }
 }
 
@@ -338,6 +352,8 @@ mod tests {
         let words = |words: [&str; 2]| Ok(Value::List(words.map(str::to_owned).into()));
         assert_eq!(read(Kind::Command, "['./a', './b']"), words(["/etc/a", "./b"]));
         assert_eq!(read(Kind::Command, "['~/a', 'b']"), words(["/home/me/a", "b"]));
+        assert_eq!(read(Kind::Paths, "['a', '~/b']"), words(["/etc/a", "/home/me/b"]));
+        assert!(read(Kind::Paths, "['']").is_err());
         assert_eq!(read(Kind::Command, "['a', 'b']"), words(["a", "b"]), "found by the PATH");
     }
 

@@ -164,7 +164,7 @@ fn other(row: &Row) -> String {
         Kind::Boolean => (row.default != Some("true")).to_string(),
         Kind::Integer(least, _) => (least + 1).to_string(),
         Kind::Ratio(least, _) => (least + 0.2).to_string(),
-        Kind::Command | Kind::List | Kind::Rules => "['other']".to_owned(),
+        Kind::Command | Kind::List | Kind::Paths | Kind::Rules => "['other']".to_owned(),
         Kind::Table => "{ other = 'x' }".to_owned(),
     }
 }
