@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use dsh_agent::{Agent, Compaction, Composition, MessageIds, Model, PreStep, Progress};
 use dsh_plugin_host::{
-    Chain, Gates, Grants, HostOptions, Log, Manifest, Plugin, PluginHost, Seam, Services, Settings,
+    Chain, FaultPolicy, Gates, Grants, HostOptions, Log, Manifest, OnFault, Plugin, PluginHost,
+    Seam, Services, Settings,
 };
 use dsh_session::{
     Clock, Draft, Encoding, Fold as _, Header, Live, Seed, SessionId, Sessions, Store, StoreError,
@@ -48,6 +49,8 @@ pub struct Composed {
     pub wasm: Cow<'static, [u8]>,
     /// What it is set to.
     pub settings: Settings,
+    /// What its faults do.
+    pub on_fault: FaultPolicy,
 }
 
 impl Options {
@@ -84,7 +87,10 @@ impl Options {
 impl From<dsh_plugins::Standard> for Composed {
     fn from(standard: dsh_plugins::Standard) -> Self {
         let dsh_plugins::Standard { manifest, wasm } = standard;
-        Self { manifest: manifest.into(), wasm: wasm.into(), settings: Settings::default() }
+        let (settings, mut on_fault) = (Settings::default(), FaultPolicy::default());
+        // What sidechat made read-only stays so without it; its faults need not stop every other session's tools.
+        on_fault.tool_gate = OnFault::Skip;
+        Self { manifest: manifest.into(), wasm: wasm.into(), settings, on_fault }
     }
 }
 
@@ -312,9 +318,10 @@ async fn load(options: &Options) -> anyhow::Result<Vec<Loaded>> {
     // A cache folder that cannot be made costs time, not the turn.
     let host = PluginHost::new(host).or_else(|_| PluginHost::new(HostOptions::default()))?;
     let mut loaded = Vec::new();
-    for Composed { manifest, wasm, settings } in &options.plugins {
+    for Composed { manifest, wasm, settings, on_fault } in &options.plugins {
         let manifest = Manifest::parse(manifest)?;
-        let grants = Grants::new(manifest.declares.clone());
+        let mut grants = Grants::new(manifest.declares.clone());
+        grants.on_fault = *on_fault;
         let plugin = host.load(manifest, wasm, settings.clone(), &grants).await?;
         loaded.push(Loaded { plugin, grants, settings: settings.clone() });
     }

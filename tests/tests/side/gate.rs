@@ -19,7 +19,7 @@ async fn writes(agent: &Agent) -> String {
 }
 
 /// What calls of `write` and of `read` in this session came to.
-async fn calls(agent: &Agent) -> [String; 2] {
+pub(crate) async fn calls(agent: &Agent) -> [String; 2] {
     let lets = Arc::new(Semaphore::new(9));
     let model = model(&[
         json!({ "calls": [{ "name": "write" }, { "name": "read" }] }),

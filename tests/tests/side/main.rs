@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a test that did nothing says so")]
 
 mod alongside;
+mod faulty;
 mod fork;
 mod forms;
 mod gate;
@@ -11,4 +12,5 @@ mod interop;
 mod merge;
 mod shown;
 mod stage;
+mod strong;
 mod withdraw;

@@ -12,6 +12,7 @@ async fn a_rejection_keeps_its_reason() {
         manifest: "id = \"gate\"\nversion = \"1\"\n".into(),
         wasm: std::fs::read(program_tests::REJECTS).unwrap().into(),
         settings: dsh_plugin_host::Settings::default(),
+        on_fault: dsh_plugin_host::FaultPolicy::default(),
     };
     let rig = Rig::with(Options { plugins: vec![rejects], ..Options::standard() }).await;
     let model = model(&[json!({ "text": "never" })]);
