@@ -187,7 +187,7 @@ async fn side_preview_proposes_the_note_and_adds_what_the_person_made_of_it() {
     assert_eq!(rig.handbacks("main"), []);
 
     // It speaks of what was said when it was proposed, and is capped like any other.
-    let through = rig.living.session(&child).log.len() - 5;
+    let through = rig.living.session(&child).log.len() - 6;
     rig.living.change(&child, |session| session.turn("and?", "that too"));
     let line = format!("/{name} {arguments}");
     let edited = "x".repeat(1000);
