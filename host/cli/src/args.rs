@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dsh_session::Encoding;
+use dsh_tools::Rule;
 
 /// Sandboxed plugins in an agent's loop, on the session logs of dsh.
 #[derive(Debug, Parser)]
@@ -37,7 +38,7 @@ pub enum Command {
     /// Makes sample sessions and runs a turn that mentions one of them, step by step.
     Demo(Demo),
     /// Runs one turn and prints the reply.
-    Run(Run),
+    Run(Box<Run>),
     /// Lists sessions, newest first.
     Sessions(Sessions),
     /// Shows one session.
@@ -129,7 +130,27 @@ pub struct Run {
     pub prompt: String,
 }
 
-/// Who answers, where it is not as the settings say.
+/// What the model may do, beside what the settings say.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Tooled {
+    /// The built-in tools that the model has, such as `read,list,search`, or `none` [default: all of them]
+    #[arg(long, value_name = "LIST")]
+    pub tools: Option<String>,
+    /// Runs calls that fit this rule without asking, such as `write(src/**)` or `shell(git status *)`
+    #[arg(long, value_name = "RULE")]
+    pub allow: Vec<Rule>,
+    /// Asks about calls that fit this rule, even if they are allowed
+    #[arg(long, value_name = "RULE")]
+    pub ask: Vec<Rule>,
+    /// Denies calls that fit this rule, even if they are allowed
+    #[arg(long, value_name = "RULE")]
+    pub deny: Vec<Rule>,
+    /// Lets tools reach this folder too
+    #[arg(long, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
+}
+
+/// Who answers and what they may do, where it is not as the settings say.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Answering {
     /// The model, in the service's own word, or SERVICE/MODEL; offline `echo`, or `script:FILE` for replies from a file [default: as the settings say, else `echo`]
@@ -144,6 +165,9 @@ pub struct Answering {
     /// The variable that holds the service's key [default: the service's own, such as DEEPSEEK_API_KEY]
     #[arg(long, value_name = "NAME")]
     pub key_env: Option<String>,
+    /// What the model may do.
+    #[command(flatten)]
+    pub tooled: Tooled,
 }
 
 impl Answering {
@@ -366,4 +390,5 @@ Exit codes:
   3    the turn failed: a plugin refused the message, or the model failed
   4    the turn was blocked: a plugin let no step begin
   5    the turn ended at the model's token limit
+  6    the turn completed, but a tool's call needed an answer that nobody could give
   130  interrupted: the turn was cancelled";

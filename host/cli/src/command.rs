@@ -72,7 +72,9 @@ pub(crate) async fn command(
     let cwd = sessions.store().read_header(&id)?.cwd;
     let cwd = cwd.as_deref().map(Path::new);
     let answering = &asked.on.answering;
-    let (harness, model) = run::prepare(&root, answering, None, globals, around, cwd, err).await?;
+    // While a command runs nobody shows questions of tools, so what would be asked is denied.
+    let (harness, model, _) =
+        run::prepare(&root, answering, None, globals, around, cwd, err).await?;
     // Held until the command is over; dropped and not closed, as closing writes.
     let agent = match asked.acts {
         true => Some(harness.resume(&id, model).await?),

@@ -15,6 +15,8 @@ pub enum Exit {
     TurnBlocked,
     /// The turn ended at the model's token limit.
     MaxTokens,
+    /// The turn completed without a call that needed an answer, which nobody could give.
+    Unanswered,
     /// The turn was cancelled.
     Interrupted,
 }
@@ -27,6 +29,7 @@ impl From<Exit> for ExitCode {
             Exit::TurnFailed => 3,
             Exit::TurnBlocked => 4,
             Exit::MaxTokens => 5,
+            Exit::Unanswered => 6,
             Exit::Interrupted => 130,
         })
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use dsh_agent::{Agent, Compaction, Composition, MessageIds, Model, PreStep, Progress};
+use dsh_agent::{Agent, Compaction, Composition, MessageIds, Model, PreStep, Progress, ToolGate};
 use dsh_plugin_host::{
     Chain, FaultPolicy, Gates, Grants, HostOptions, Log, Manifest, OnFault, Plugin, PluginHost,
     Seam, Services, Settings,
@@ -18,6 +18,7 @@ use dsh_session::{
 use crate::adapter::{Gate, Instructed, InstructionFiles, Reader, Sandbox};
 use crate::home;
 use crate::roster::Roster;
+use crate::tooling::Tooling;
 use crate::warnings::Warnings;
 
 /// What every agent is told.
@@ -29,6 +30,8 @@ pub struct Options {
     pub encoding: Option<Encoding>,
     /// How logs are written where none are there.
     pub preferred: Option<Encoding>,
+    /// What models may call, and what decides about it.
+    pub tooling: Tooling,
     /// The instruction files that models are given; none gives them none.
     pub instructions: Option<InstructionFiles>,
     /// When sessions are compacted, and how.
@@ -59,6 +62,7 @@ impl Options {
         Self {
             encoding: None,
             preferred: None,
+            tooling: Tooling::default(),
             instructions: None,
             compaction: Compaction::default(),
             compiled: home::compiled(),
@@ -107,6 +111,7 @@ pub struct Harness {
     compaction: Compaction,
     /// The agents that live, side by side.
     agents: Roster,
+    tooling: Tooling,
 }
 
 /// A plugin, with what the operator said about it.
@@ -144,6 +149,7 @@ impl Harness {
             instructions: options.instructions,
             compaction: options.compaction,
             agents: Roster::default(),
+            tooling: options.tooling,
         })
     }
 
@@ -238,10 +244,13 @@ impl Harness {
     /// What agents are put together from where nobody says otherwise.
     pub(crate) fn composition(&self, model: Arc<dyn Model>) -> Composition {
         let gate = Gate::new(self.gates.clone(), self.services.clone(), self.sessions.clone());
+        let gates = std::iter::once(Arc::new(gate) as Arc<dyn ToolGate>);
         let older = self.plugins.iter().filter(|loaded| loaded.logs_older_context());
         Composition {
             system: Some(SYSTEM.to_owned()),
-            gates: vec![Arc::new(gate)],
+            tools: self.tooling.tools.clone(),
+            gates: gates.chain(self.tooling.gates.iter().cloned()).collect(),
+            approver: self.tooling.approver.clone(),
             compaction: self.compaction,
             older_context: older.map(|loaded| loaded.plugin.id().to_owned()).collect(),
             ..Composition::new(model)

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod args;
+mod aside;
 mod command;
 mod compact;
 mod config;
@@ -28,6 +29,7 @@ mod show;
 mod slash;
 mod snapshot;
 mod surroundings;
+mod tooling;
 mod trust;
 mod visible;
 mod warnings;
@@ -42,6 +44,7 @@ pub use harness::{Composed, Harness, Loaded, Options};
 pub use show::Conversation;
 pub use slash::Ran;
 pub use surroundings::{Person, Surroundings};
+pub use tooling::Tooling;
 pub use visible::Lines;
 
 /// Does what `cli` asks, with nothing around it: no settings, no trust, and nobody to ask.
@@ -74,7 +77,7 @@ pub async fn execute_in(
             Ok(Exit::Done)
         }
         Some(Command::Demo(args)) => demo::demo(&args, out).await,
-        Some(Command::Run(args)) => run::run(args, &globals, around, out, err).await,
+        Some(Command::Run(args)) => run::run(*args, &globals, around, out, err).await,
         Some(Command::Compact(args)) => compact::compact(&args, &globals, around, out, err).await,
         Some(Command::Sessions(args)) => list::sessions(&args, out, err).await,
         Some(Command::Show(args)) => show::show(&args, out).await,

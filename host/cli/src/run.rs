@@ -13,10 +13,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::adapter::InstructionFiles;
 use crate::args::{Answering, Globals, Run};
+use crate::aside::Beside;
 use crate::exit::Exit;
 use crate::harness::{Harness, Options};
 use crate::outcome::Outcome;
 use crate::surroundings::Surroundings;
+use crate::tooling::Tooling;
 use crate::{compact, find, harness, model, settings};
 pub(crate) use shower::Shower;
 use shower::notices;
@@ -53,9 +55,10 @@ async fn turn(
     let root = find::root(&args.common)?;
     let place = Place::of(args, around, &root).await?;
     let encoding = args.encoding.map(Into::into);
-    let (harness, model) =
+    let (harness, model, beside) =
         prepare(&root, &args.answering, encoding, globals, around, place.cwd(), shown.err())
             .await?;
+    shown.listen(beside);
     let (agent, new) = match place {
         Place::Old { id, .. } => (harness.resume(&id, model).await?, false),
         Place::New { cwd } => (harness.create(Some(cwd), model).await?, true),
@@ -73,9 +76,14 @@ pub(crate) async fn prepare(
     around: &Surroundings,
     cwd: Option<&Path>,
     err: &mut dyn Write,
-) -> anyhow::Result<(Harness, Arc<dyn Model>)> {
+) -> anyhow::Result<(Harness, Arc<dyn Model>, Beside)> {
     let settings = settings::here(globals, around, &answering.flags(), cwd, err)?.settings;
     let model = model::choose(&settings, around).await?;
+    let (asides, mut beside) = Beside::new(around.person.clone());
+    let tooling = match cwd {
+        Some(cwd) => Tooling::of(&answering.tooled, &settings, around, cwd, asides).await?,
+        None => Tooling::default(),
+    };
     let mut options = Options {
         encoding,
         preferred: settings.encoding.as_deref().map(encoding_of),
@@ -84,11 +92,13 @@ pub(crate) async fn prepare(
             user: around.config.clone(),
         }),
         compaction: compact::settled(&settings.compaction)?,
+        tooling,
         ..Options::standard()
     };
     options.log_context_as(&settings.context_event)?;
     notices(options.instructions.as_ref(), cwd, err)?;
-    Ok((Harness::open(root, options).await?, model))
+    beside.tell(err)?;
+    Ok((Harness::open(root, options).await?, model, beside))
 }
 
 /// Sends the prompt and shows its turn.

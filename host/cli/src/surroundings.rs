@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dsh_config::{Base, Trust};
 
@@ -19,7 +20,7 @@ pub struct Surroundings {
     /// The folder of what is kept for the person, trust among it.
     pub data: Option<PathBuf>,
     /// Who can answer a question, where somebody can.
-    pub person: Option<Box<dyn Person>>,
+    pub person: Option<Arc<dyn Person>>,
 }
 
 /// Somebody who can be asked.
@@ -29,6 +30,14 @@ pub trait Person: Send + Sync {
     /// # Errors
     /// When the question cannot be put, or the answer cannot be read.
     fn agrees(&self, question: &str) -> io::Result<bool>;
+
+    /// Asks, and gives what was typed from now on. Waits as long as the person takes.
+    ///
+    /// # Errors
+    /// See [`Person::agrees`].
+    fn answer(&self, question: &str) -> io::Result<String> {
+        Ok(if self.agrees(question)? { "y" } else { "n" }.to_owned())
+    }
 }
 
 /// The person at the terminal.
@@ -42,6 +51,17 @@ impl Person for Terminal {
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    fn answer(&self, question: &str) -> io::Result<String> {
+        // What was typed before the question was seen is no answer to it.
+        let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+        let mut err = io::stderr();
+        write!(err, "{question} ")?;
+        err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
     }
 }
 
@@ -61,7 +81,7 @@ impl Surroundings {
             home: dirs::home_dir(),
             config: dirs::config_dir().map(|dir| dir.join("dsh-wasm")),
             data: dirs::data_dir().map(|dir| dir.join("dsh-wasm")),
-            person: terminal.then(|| Box::new(Terminal) as Box<dyn Person>),
+            person: terminal.then(|| Arc::new(Terminal) as Arc<dyn Person>),
         }
     }
 

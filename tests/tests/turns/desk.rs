@@ -62,7 +62,7 @@ impl Desk {
     pub(crate) async fn run(&self, args: &[&str]) -> Ran {
         let person = self
             .answer
-            .map(|answer| Box::new(Answers(answer, Arc::clone(&self.asked))) as Box<dyn Person>);
+            .map(|answer| Arc::new(Answers(answer, Arc::clone(&self.asked))) as Arc<dyn Person>);
         let around = Surroundings {
             variables: self.variables.clone(),
             cwd: self.path("project"),

@@ -16,4 +16,5 @@ mod rejecting;
 mod reopening;
 mod service;
 mod settings;
+mod tooling;
 mod unharmed;

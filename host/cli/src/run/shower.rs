@@ -1,18 +1,22 @@
 //! A turn as it is shown: the reply as it comes, notices beside it, and a prompt that reached nobody given back.
 
+mod asking;
+
 use std::io::{self, Write};
 use std::path::Path;
 
 use dsh_agent::{Agent, Retry, Shown};
 use dsh_config::instructions::gather;
-use dsh_session::{Event, Message, SessionId};
+use dsh_session::{Block, Event, Message, SessionId};
 use serde::Serialize;
 
 use crate::adapter::InstructionFiles;
+use crate::aside::Beside;
 use crate::exit::Exit;
 use crate::outcome::Outcome;
 use crate::visible::{self, Lines};
 use crate::{adapter, find, note, snapshot};
+use asking::{Questions, Unanswered};
 
 /// Shows a turn, and keeps what was seen of it.
 pub(crate) struct Shower<'a> {
@@ -22,6 +26,8 @@ pub(crate) struct Shower<'a> {
     /// Whether whoever read `out` has gone, as `head` does. The turn goes on.
     closed: bool,
     said: Said,
+    questions: Questions,
+    beside: Option<Beside>,
 }
 
 /// What a turn said so far.
@@ -52,7 +58,13 @@ pub(super) fn notices(
 
 impl<'a> Shower<'a> {
     pub(crate) fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Self {
-        Self { out, err, json, closed: false, said: Said::default() }
+        let (said, questions) = (Said::default(), Questions::default());
+        Self { out, err, json, closed: false, said, questions, beside: None }
+    }
+
+    /// Shows from now on what is said beside the reply, too.
+    pub(crate) fn listen(&mut self, beside: Beside) {
+        self.beside = Some(beside);
     }
 
     /// Sends the prompt and shows everything until the agent is idle.
@@ -60,17 +72,29 @@ impl<'a> Shower<'a> {
         self.said.prompt = Some(prompt.id().to_owned());
         let mut events = agent.live().subscribe();
         agent.followup(prompt).await?;
+        let mut beside = self.beside.take();
         let idle = agent.when_idle();
         tokio::pin!(idle);
         let ended = loop {
             tokio::select! {
                 biased;
                 Some(event) = events.next() => self.event(&event)?,
+                Some(aside) = Beside::next(&mut beside) => {
+                    // A question comes after all that led to it.
+                    while let Some(event) = events.try_next() {
+                        self.event(&event)?;
+                    }
+                    self.aside(aside, beside.as_ref()).await?;
+                }
                 ended = &mut idle => break ended,
             }
         };
         while let Some(event) = events.try_next() {
             self.event(&event)?;
+        }
+        self.beside = beside;
+        if let Some(beside) = &mut self.beside {
+            beside.tell(self.err)?;
         }
         Ok(ended?)
     }
@@ -94,7 +118,7 @@ impl<'a> Shower<'a> {
             Some(Shown::Text(text)) => self.said.reply.push_str(text),
             Some(Shown::Reasoning(_)) => self.said.thought = true,
             _ if &*event.kind == "step/start" => self.part(false)?,
-            _ => {}
+            _ => self.unanswered(event)?,
         }
         if self.json {
             return self.put(&format!("{{\"type\":\"event\",\"event\":{}}}\n", event.row()));
@@ -112,7 +136,11 @@ impl<'a> Shower<'a> {
                 writeln!(self.err, "there is no summary: {}", visible::Line(&why))
             }
             Some(Shown::Retrying(retry)) => self.retrying(&retry),
-            Some(Shown::ToolCall(call)) => writeln!(self.err, "tool {}", visible::Line(&call.name)),
+            Some(Shown::ToolCall(call)) => {
+                self.end_line()?;
+                writeln!(self.err, "tool {}", visible::Line(&call.name))
+            }
+            Some(Shown::ToolResult(message)) => self.tool_result(&message),
             _ => Ok(()),
         }
     }
@@ -146,6 +174,28 @@ impl<'a> Shower<'a> {
         Ok(())
     }
 
+    fn tool_result(&mut self, message: &Message) -> io::Result<()> {
+        for block in message.blocks() {
+            if let Block::ToolResult(result) = block
+                && result.is_error
+            {
+                self.failed_call(result)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What comes next stands on a line of its own.
+    fn end_line(&mut self) -> io::Result<()> {
+        if !self.said.reply.is_empty() && !self.said.reply.ends_with('\n') {
+            self.said.reply.push('\n');
+            if !self.json {
+                self.put("\n")?;
+            }
+        }
+        Ok(())
+    }
+
     /// A new turn, or a new step of one: what comes next is not a part of what was said.
     fn part(&mut self, turn: bool) -> io::Result<()> {
         let open = !self.said.reply.is_empty() && !self.said.reply.ends_with('\n');
@@ -171,10 +221,14 @@ impl<'a> Shower<'a> {
     ) -> anyhow::Result<Exit> {
         let unsent = (waits || !self.said.told).then_some(prompt);
         self.part(false)?;
+        let exit = match outcome.exit() {
+            Exit::Done if !self.questions.unanswered.is_empty() => Exit::Unanswered,
+            exit => exit,
+        };
         let reply = std::mem::take(&mut self.said.reply);
         if self.json {
             self.result(outcome, reply.trim_end_matches('\n'), unsent)?;
-            return Ok(outcome.exit());
+            return Ok(exit);
         }
         if let Some(sentence) = outcome.sentence() {
             writeln!(self.err, "dsh-wasm: {sentence}")?;
@@ -198,7 +252,7 @@ impl<'a> Shower<'a> {
                 "{waiting} more wait in this session; its next turn takes them first."
             )?;
         }
-        Ok(outcome.exit())
+        Ok(exit)
     }
 
     /// It could not be done, so there is no turn to tell of.
@@ -220,7 +274,9 @@ impl<'a> Shower<'a> {
 
     fn result(&mut self, outcome: &Outcome, reply: &str, prompt: Option<&str>) -> io::Result<()> {
         let session = self.said.session.clone();
-        self.line(&Line::Result { session: session.as_ref(), outcome, reply, prompt })
+        let unanswered = self.questions.unanswered.clone();
+        let session = session.as_ref();
+        self.line(&Line::Result { session, outcome, reply, prompt, unanswered: &unanswered })
     }
 
     fn line(&mut self, line: &Line<'_>) -> io::Result<()> {
@@ -257,5 +313,6 @@ enum Line<'a> {
         outcome: &'a Outcome,
         reply: &'a str,
         prompt: Option<&'a str>,
+        unanswered: &'a [Unanswered],
     },
 }
