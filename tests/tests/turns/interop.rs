@@ -5,15 +5,18 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use dsh_agent::{
-    Agent, Call, Cancel, Cause, Composition, Decision, Failure, PreStep, StepInfo, Tool, ToolError,
-    ToolOutput, ToolSpec, TurnEnd,
+    Agent, Call, Cancel, Cause, Chunk, Composition, Decision, Failure, Model, PreStep, Request,
+    RetryPolicy, Route, StepInfo, Tool, ToolError, ToolOutput, ToolSpec, TurnEnd,
 };
+use dsh_model::Scripted;
 use dsh_session::{Encoding, Json, Message};
 use dsh_tests::{Rig, ended, mention, model, turn};
 use dsh_wasm::{InstructionFiles, Options};
+use futures::stream::BoxStream;
 use serde_json::json;
 
 fn tool() -> Option<PathBuf> {
@@ -34,6 +37,23 @@ impl Tool for Echoes {
     }
     async fn run(&self, call: Call, _: Cancel) -> Result<ToolOutput, ToolError> {
         ToolOutput::text(call.arguments.as_str())
+    }
+}
+
+/// A model whose failures are waited out.
+struct Patient(Arc<Scripted>);
+
+impl Model for Patient {
+    fn route(&self) -> Route {
+        self.0.route()
+    }
+
+    fn retry_policy(&self) -> RetryPolicy {
+        RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::STANDARD }
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Chunk> {
+        self.0.stream(request)
     }
 }
 
