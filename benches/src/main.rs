@@ -18,11 +18,11 @@ cargo run --release -p dsh-benches -- [--quick] [--only-ours | --only-theirs | -
   --only-theirs  measure the TypeScript packages alone (needs npm)
   --only-table   measure nothing
   GROUP          measure these alone: decode, fold, open, append, list, search, parse, prepare, candidates, pre-step,
-                 process";
+                 process, load, live, swap, resident";
 
 /// What is measured in turn on both sides, so that both meet the same load: the bench that holds it here, its name, and
 /// whether the other side has it.
-const GROUPS: [(&str, &str, bool); 11] = [
+const GROUPS: [(&str, &str, bool); 15] = [
     ("logs", "decode", true),
     ("logs", "fold", true),
     ("logs", "open", true),
@@ -33,7 +33,11 @@ const GROUPS: [(&str, &str, bool); 11] = [
     ("sandbox", "prepare", true),
     ("sandbox", "candidates", true),
     ("sandbox", "pre-step", false),
-    ("sandbox", "process", false),
+    ("hooks", "process", false),
+    ("plugins", "load", false),
+    ("plugins", "live", false),
+    ("plugins", "swap", false),
+    ("hooks", "resident", false),
 ];
 
 fn main() -> Result<()> {
