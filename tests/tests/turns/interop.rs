@@ -116,6 +116,12 @@ async fn write(rig: &Rig) {
     agent.cancel(Cause::User, false).await.unwrap();
     assert_eq!(ended(&agent).await, TurnEnd::Aborted { reason: Cause::User });
     agent.dispose().await.unwrap();
+    let busy = json!({ "reasoning": "hm", "error": { "code": "RATE_LIMIT", "message": "slow down",
+        "status": 429, "retryAfterMs": 2 } });
+    let patient = Arc::new(Patient(model(&[busy.clone(), busy, json!({ "text": "at last" })])));
+    let waited = rig.harness.create(None, patient).await.unwrap();
+    assert_eq!(turn(&waited, "busy").await, TurnEnd::Completed);
+    waited.dispose().await.unwrap();
     let compacted = rig
         .harness
         .resume(
@@ -168,7 +174,7 @@ async fn the_real_client_opens_and_continues_every_kind_of_log() {
                 "{script}: {said}{}",
                 String::from_utf8_lossy(&ran.stderr)
             );
-            assert_eq!(said.lines().count(), 2, "{script}: {said}");
+            assert_eq!(said.lines().count(), 3, "{script}: {said}");
         }
     }
 }
