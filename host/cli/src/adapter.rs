@@ -3,6 +3,7 @@
 mod agents;
 mod gate;
 mod instructions;
+mod pinned;
 mod pre_step;
 mod sessions;
 
@@ -10,5 +11,6 @@ pub(crate) use agents::Crew;
 pub use gate::Gate;
 pub use instructions::InstructionFiles;
 pub(crate) use instructions::{Instructed, summary};
+pub(crate) use pinned::Pinned;
 pub use pre_step::Sandbox;
 pub use sessions::Reader;

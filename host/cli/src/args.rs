@@ -1,10 +1,15 @@
 //! What can be asked of `dsh-wasm`.
 
+mod plugin;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dsh_session::Encoding;
 use dsh_tools::Rule;
+
+pub(crate) use plugin::Plugin;
+pub(crate) use plugin::{Add, Granted, Upgrade};
 
 /// Sandboxed plugins in an agent's loop, on the session logs of dsh.
 #[derive(Debug, Parser)]
@@ -30,6 +35,12 @@ pub struct Globals {
     /// Leaves the project's file of settings out.
     #[arg(long, global = true)]
     pub no_project: bool,
+    /// The folder of installed plugins [default: `dsh-wasm/plugins` in your data folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub plugins: Option<PathBuf>,
+    /// Starts without plugins.
+    #[arg(long, global = true)]
+    pub safe: bool,
 }
 
 /// The subcommands.
@@ -55,7 +66,7 @@ pub enum Command {
     Command(Slash),
     /// Lists what could be mentioned in a session, best first.
     Mentions(Mentions),
-    /// Plugins of this binary.
+    /// Shows, adds, grants, replaces and removes plugins.
     #[command(subcommand)]
     Plugin(Plugin),
     /// Shows each setting and where it comes from, and the instruction files that are used.
@@ -313,17 +324,6 @@ pub struct Mentions {
     pub target: String,
     /// Only those whose id, directory or title holds this, whatever its case.
     pub query: Option<String>,
-}
-
-/// What can be asked about plugins.
-#[derive(Debug, Subcommand)]
-pub enum Plugin {
-    /// Lists the plugins in the order of the chain.
-    List {
-        /// Answers as JSON, for programs.
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// Options of `config`.

@@ -26,7 +26,7 @@ pub(crate) async fn doctor(
     let cwd = around.cwd.join(args.cwd.as_deref().unwrap_or(Path::new(".")));
     let held = settings::check(globals, around, &cwd, &mut report)?;
     root::check(args.common.root.as_deref(), &held, &mut report)?;
-    plugins::check(&mut report).await?;
+    plugins::check(&held.plugins, around, &mut report).await?;
     model::check(&held, around, &mut report).await?;
     servers::check(&held, around, &cwd, &mut report).await?;
     report.close()

@@ -6,18 +6,22 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dsh_agent::{Agent, Compaction, Composition, MessageIds, Model, PreStep, Progress, ToolGate};
+use dsh_plugin_folder::Folder;
 use dsh_plugin_host::{
-    Chain, FaultPolicy, Gates, Grants, HostOptions, Log, Manifest, OnFault, Plugin, PluginHost,
-    Seam, Services, Settings,
+    FaultPolicy, Generation, Grants, HostOptions, Log, Manifest, OnFault, Plugin, PluginHost, Seam,
+    Services, Settings,
 };
 use dsh_session::{
     Clock, Draft, Encoding, Fold as _, Header, Live, Seed, SessionId, Sessions, Store, StoreError,
     WriteError, index_beside,
 };
 
-use crate::adapter::{Gate, Instructed, InstructionFiles, Reader, Sandbox};
+use crate::adapter::{Gate, Instructed, InstructionFiles, Pinned, Reader};
 use crate::home;
+use crate::live::Plugins;
+use crate::record::Record;
 use crate::roster::Roster;
+use crate::surroundings::Surroundings;
 use crate::tooling::Tooling;
 use crate::warnings::Warnings;
 
@@ -42,9 +46,12 @@ pub struct Options {
     pub log: Arc<dyn Log>,
     /// The plugins, in the order of the chain.
     pub plugins: Vec<Composed>,
+    /// The folder of installed plugins, which come behind these unless it says otherwise; none for none.
+    pub folder: Option<Folder>,
 }
 
 /// A plugin that stands in a harness.
+#[derive(Clone)]
 pub struct Composed {
     /// The text of its `plugin.toml`.
     pub manifest: Cow<'static, str>,
@@ -68,7 +75,17 @@ impl Options {
             compiled: home::compiled(),
             log: Arc::new(Warnings),
             plugins: dsh_plugins::ALL.map(Composed::from).into(),
+            folder: None,
         }
+    }
+
+    /// As [`Options::standard`], with the plugins that the settings say.
+    pub(crate) fn with(plugins: &dsh_config::Plugins, around: &Surroundings) -> Self {
+        let standard = Self::standard();
+        if plugins.safe {
+            return Self { plugins: Vec::new(), ..standard };
+        }
+        Self { folder: folder(plugins, around), ..standard }
     }
 }
 
@@ -103,8 +120,7 @@ impl From<dsh_plugins::Standard> for Composed {
 pub struct Harness {
     sessions: Sessions,
     plugins: Arc<[Loaded]>,
-    chain: Chain,
-    gates: Gates,
+    live: Arc<Plugins>,
     services: Services,
     ids: MessageIds,
     instructions: Option<InstructionFiles>,
@@ -125,7 +141,8 @@ pub struct Loaded {
 }
 
 impl Harness {
-    /// Opens a root of sessions and loads the plugins; what they declare is granted.
+    /// Opens a root of sessions and loads the plugins. What those of [`Options::plugins`] declare is granted, unless
+    /// the folder of installed plugins says otherwise; what changes in it is taken up from then on.
     ///
     /// The root need not exist: the first session makes it.
     ///
@@ -133,17 +150,29 @@ impl Harness {
     /// When a plugin does not load, the root cannot be listed, or it holds logs of another encoding.
     pub async fn open(root: &Path, options: Options) -> anyhow::Result<Self> {
         let sessions = sessions(root, encoding(root, &options)?);
-        let plugins = load(&options).await?;
+        let host = host(options.compiled.as_deref())?;
+        let log: Arc<dyn Log> = match &options.folder {
+            // One that is not there is made by adding a plugin, not by a turn.
+            Some(folder) if folder.dir().is_dir() => {
+                Arc::new(Record::new(folder.clone(), options.log))
+            }
+            _ => options.log,
+        };
+        let live = Arc::new(Plugins::new(host, options.folder, options.plugins, log.clone()));
+        live.take_up().await?;
+        live.watch()?;
+        let plugins = live.running().await.into_iter().map(|(member, plugin)| {
+            let (grants, settings) = (member.grants, member.settings);
+            Loaded { plugin, grants, settings }
+        });
+        let plugins = plugins.collect();
         let ids: MessageIds = Arc::new(|| uuid::Uuid::new_v4().to_string());
         let reader = Arc::new(Reader::new(sessions.clone()));
-        let services = Services::new(reader, options.log, ids.clone());
-        let chain = Chain::new(plugins.iter().map(|loaded| loaded.plugin.clone()));
-        let gates = Gates::new(plugins.iter().map(|loaded| loaded.plugin.clone()));
+        let services = Services::new(reader, log, ids.clone());
         Ok(Self {
             sessions,
-            plugins: plugins.into(),
-            chain,
-            gates,
+            plugins,
+            live,
             services,
             ids,
             instructions: options.instructions,
@@ -158,9 +187,14 @@ impl Harness {
         &self.sessions
     }
 
-    /// The plugins, in the order of the chain.
+    /// The plugins that it began with, in the order of the chain.
     pub fn plugins(&self) -> &[Loaded] {
         &self.plugins
+    }
+
+    /// The plugins that are current now. A turn keeps those that it began with.
+    pub fn generation(&self) -> Arc<Generation> {
+        self.live.current()
     }
 
     /// What calls of plugins are lent.
@@ -176,7 +210,8 @@ impl Harness {
 
     /// Whether a mention in a prompt reaches a plugin.
     pub fn resolves_mentions(&self) -> bool {
-        let mut links = self.chain.links().iter();
+        let generation = self.generation();
+        let mut links = generation.chain().links().iter();
         links.any(|plugin| plugin.has(Seam::Mentions))
     }
 
@@ -243,7 +278,9 @@ impl Harness {
 
     /// What agents are put together from where nobody says otherwise.
     pub(crate) fn composition(&self, model: Arc<dyn Model>) -> Composition {
-        let gate = Gate::new(self.gates.clone(), self.services.clone(), self.sessions.clone());
+        // For as long as the agent lives: what it began with also says which sessions are read-only.
+        let gates = self.generation().gates().clone();
+        let gate = Gate::new(gates, self.services.clone(), self.sessions.clone());
         let gates = std::iter::once(Arc::new(gate) as Arc<dyn ToolGate>);
         let older = self.plugins.iter().filter(|loaded| loaded.logs_older_context());
         Composition {
@@ -260,8 +297,8 @@ impl Harness {
     /// Starts an agent, with the pre-step of its own session.
     pub(crate) fn start(&self, live: Live, progress: Progress, composition: Composition) -> Agent {
         let cwd = live.header().cwd.clone();
-        let (chain, services) = (self.chain.clone(), self.services.clone());
-        let mut pre_step: Arc<dyn PreStep> = Arc::new(Sandbox { chain, services, cwd });
+        let pinned = Pinned::new(self.live.clone(), self.services.clone(), cwd);
+        let mut pre_step: Arc<dyn PreStep> = Arc::new(pinned);
         if let Some(files) = self.instructions.clone() {
             let (live, ids) = (live.clone(), self.ids.clone());
             pre_step = Arc::new(Instructed { rest: pre_step, files, live, ids });
@@ -314,25 +351,24 @@ fn encoding(root: &Path, options: &Options) -> anyhow::Result<Encoding> {
 }
 
 /// Milliseconds since the Unix epoch, by the system's clock.
-fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     Arc::new(|| {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })
 }
 
-async fn load(options: &Options) -> anyhow::Result<Vec<Loaded>> {
+/// The folder of installed plugins; none where nobody says where, and no data folder is known.
+pub(crate) fn folder(plugins: &dsh_config::Plugins, around: &Surroundings) -> Option<Folder> {
+    let dir = plugins.dir.clone();
+    let dir = dir.or_else(|| around.data.as_ref().map(|data| data.join("plugins")));
+    dir.map(Folder::new)
+}
+
+/// What plugins are loaded by.
+pub(crate) fn host(compiled: Option<&Path>) -> anyhow::Result<PluginHost> {
     let mut host = HostOptions::default();
-    host.cache_dir.clone_from(&options.compiled);
+    host.cache_dir = compiled.map(Path::to_owned);
     // A cache folder that cannot be made costs time, not the turn.
-    let host = PluginHost::new(host).or_else(|_| PluginHost::new(HostOptions::default()))?;
-    let mut loaded = Vec::new();
-    for Composed { manifest, wasm, settings, on_fault } in &options.plugins {
-        let manifest = Manifest::parse(manifest)?;
-        let mut grants = Grants::new(manifest.declares.clone());
-        grants.on_fault = *on_fault;
-        let plugin = host.load(manifest, wasm, settings.clone(), &grants).await?;
-        loaded.push(Loaded { plugin, grants, settings: settings.clone() });
-    }
-    Ok(loaded)
+    Ok(PluginHost::new(host).or_else(|_| PluginHost::new(HostOptions::default()))?)
 }

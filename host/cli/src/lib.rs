@@ -15,12 +15,15 @@ mod exit;
 mod find;
 mod harness;
 mod home;
+mod installed;
 mod list;
+mod live;
 mod mentions;
 mod model;
 mod note;
 mod outcome;
 mod plugins;
+mod record;
 mod roster;
 mod run;
 mod servers;
@@ -88,8 +91,8 @@ pub async fn execute_in(
             Some(asked) => command::command(asked, &globals, around, out, err).await,
             None => Ok(Exit::Failed),
         },
-        Some(Command::Mentions(args)) => mentions::mentions(&args, out).await,
-        Some(Command::Plugin(args)) => plugins::plugin(&args, out).await,
+        Some(Command::Mentions(args)) => mentions::mentions(&args, &globals, around, out).await,
+        Some(Command::Plugin(args)) => plugins::plugin(args, &globals, around, out).await,
         Some(Command::Config(args)) => config::config(&args, &globals, around, out),
         Some(Command::Trust(args)) => trust::trust(&args, &globals, around, out),
         Some(Command::Doctor(args)) => doctor::doctor(&args, &globals, around, out).await,

@@ -7,16 +7,24 @@ use dsh_plugin_host::{Candidate, Target};
 use dsh_session::SessionId;
 use serde::Serialize;
 
-use crate::args::Mentions;
+use crate::args::{Globals, Mentions};
 use crate::exit::Exit;
-use crate::find;
 use crate::harness::{Harness, Options};
+use crate::surroundings::Surroundings;
 use crate::visible::Line;
+use crate::{find, settings};
 
 /// Lists the candidates, best first.
-pub(crate) async fn mentions(args: &Mentions, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(crate) async fn mentions(
+    args: &Mentions,
+    globals: &Globals,
+    around: &Surroundings,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
     let root = find::root(&args.common)?;
-    let harness = Harness::open(&root, Options::standard()).await?;
+    let harness =
+        Harness::open(&root, Options::with(&settings::own(globals, around)?.plugins, around))
+            .await?;
     let id = find::session(harness.sessions(), &args.target).await?;
     let header = harness.sessions().store().read_header(&id)?;
     let plugin = harness.mentions().context("no plugin completes mentions here")?;

@@ -1,92 +1,101 @@
-//! `plugin list`: which plugins there are, and what each may do.
+//! `plugin`: shows, adds, grants, replaces and removes plugins.
+
+mod add;
+mod inspect;
+mod journals;
+mod list;
+mod replace;
+mod terms;
 
 use std::io::Write;
-use std::path::Path;
 
-use dsh_plugin_host::{Plugin as Guest, Scope, Seam};
-use serde_json::{Value, json};
+use anyhow::Context as _;
+use dsh_plugin_folder::Folder;
+use dsh_plugin_host::PluginHost;
+use serde_json::json;
 
-use crate::args::Plugin;
+use crate::args::{Globals, Plugin};
 use crate::exit::Exit;
-use crate::harness::{Harness, Loaded, Options};
+use crate::harness::{Composed, Options};
+use crate::record::Deed;
+use crate::surroundings::Surroundings;
+use crate::{harness, home, settings};
 
-/// Lists the plugins in the order of the chain.
-pub(crate) async fn plugin(args: &Plugin, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let Plugin::List { json } = args;
-    // No session is read, so a folder that is not there will do.
-    let harness = Harness::open(Path::new(""), Options::standard()).await?;
-    for loaded in harness.plugins() {
-        if *json { writeln!(out, "{}", line(loaded))? } else { describe(out, loaded)? }
+/// What every one of the commands stands on.
+struct Bench<'a> {
+    /// The folder of installed plugins.
+    folder: Folder,
+    /// Loads plugins, to see whether they do.
+    host: PluginHost,
+    /// The binary's own.
+    standard: Vec<Composed>,
+    around: &'a Surroundings,
+    out: &'a mut dyn Write,
+}
+
+/// Does what was asked.
+pub(crate) async fn plugin(
+    args: Plugin,
+    globals: &Globals,
+    around: &Surroundings,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let own = settings::own(globals, around)?;
+    if let Plugin::List { json } = args {
+        // Of those that are not installed there is always a list.
+        let folder = harness::folder(&own.plugins, around);
+        return list::list(folder, &Options::standard().plugins, json, out).await;
+    }
+    let folder = harness::folder(&own.plugins, around);
+    let folder = folder.context(
+        "no data folder is known for this user; say where plugins are with --plugins DIR",
+    )?;
+    let compiled = home::compiled();
+    let host = harness::host(compiled.as_deref())?;
+    let standard = Options::standard().plugins;
+    let mut bench = Bench { folder, host, standard, around, out };
+    match args {
+        Plugin::List { .. } => {}
+        Plugin::Add(args) => bench.add(&args).await?,
+        Plugin::Inspect(args) => bench.inspect(&args.plugin).await?,
+        Plugin::Check(args) => return bench.check(&args.plugin).await,
+        Plugin::Grant(args) => bench.grant(&args).await?,
+        Plugin::Revoke(args) => bench.revoke(&args)?,
+        Plugin::Enable { id } => bench.enable(&id).await?,
+        Plugin::Disable { id } => bench.disable(&id)?,
+        Plugin::Release { id } => bench.release(&id)?,
+        Plugin::Remove { id } => bench.remove(&id)?,
+        Plugin::Reload => bench.reload().await?,
+        Plugin::Order { ids } => bench.order(&ids)?,
+        Plugin::Upgrade(args) => bench.upgrade(&args).await?,
+        Plugin::Rollback { id } => bench.rollback(&id)?,
+        Plugin::Log { id, lines } => bench.log(id.as_deref(), lines)?,
+        Plugin::Audit { lines } => bench.audit(lines)?,
     }
     Ok(Exit::Done)
 }
 
-fn seams(plugin: &Guest) -> Vec<&'static str> {
-    let all = [
-        (Seam::PreStep, "pre-step"),
-        (Seam::Mentions, "mentions"),
-        (Seam::References, "references"),
-        (Seam::ToolGate, "tool-gate"),
-        (Seam::Commands, "commands"),
-    ];
-    all.into_iter().filter(|(seam, _)| plugin.has(*seam)).map(|(_, name)| name).collect()
-}
-
-fn line(loaded: &Loaded) -> Value {
-    let Loaded { plugin, grants, settings } = loaded;
-    let manifest = plugin.manifest();
-    json!({
-        "id": manifest.id, "version": manifest.version, "seams": seams(plugin),
-        "declares": manifest.declares, "grants": grants.capabilities,
-        "limits": plugin.limits(), "settings": settings.0,
-    })
-}
-
-/// What a scope lets a plugin read; none where that is nothing.
-fn reads(what: &str, scope: Scope) -> Option<String> {
-    let of = match scope {
-        Scope::None => return None,
-        Scope::Own => "the session that it works in",
-        Scope::Lineage => "sessions that it was forked from or to",
-        Scope::SameCwd => "sessions in the same working directory",
-        Scope::All => "every session",
-        _ => scope.name(),
-    };
-    Some(format!("read the {what} of {of} (`{scope}`)"))
-}
-
-fn describe(out: &mut dyn Write, loaded: &Loaded) -> anyhow::Result<()> {
-    let Loaded { plugin, settings, .. } = loaded;
-    let (manifest, given) = (plugin.manifest(), plugin.capabilities());
-    let mut can: Vec<String> =
-        given.imports.iter().map(|import| format!("import {import}")).collect();
-    can.extend(reads("titles", given.sessions.titles));
-    can.extend(reads("texts", given.sessions.texts));
-    can.extend(given.message_kinds.iter().map(|kind| format!("add messages of kind `{kind}`")));
-    if given.rewrite_user {
-        can.push("change the texts of your messages (marked wherever they show)".to_owned());
+impl Bench<'_> {
+    /// Writes to the audit file that `what` was done to the plugin.
+    fn did(&self, what: &str, id: &str, more: serde_json::Value) -> anyhow::Result<()> {
+        let more = if more.is_null() { json!({}) } else { more };
+        Ok(Deed::new(what, Some(id), more).write(&self.folder)?)
     }
-    if given.append_system {
-        can.push("add to the system prompt of a session that it creates".to_owned());
+
+    /// Names a plugin of the binary's in the operator's file, with what it has now, so that a command can change it.
+    fn named(&self, change: &mut dsh_plugin_folder::Change, id: &str) -> anyhow::Result<()> {
+        if change.edits.ids().iter().any(|named| named == id) {
+            return Ok(());
+        }
+        for composed in &self.standard {
+            let manifest = dsh_plugin_host::Manifest::parse(&composed.manifest)?;
+            if manifest.id == id {
+                change.edits.add(id, true);
+                for grant in dsh_plugin_folder::Grant::all(&manifest.declares) {
+                    change.edits.grant(id, &grant)?;
+                }
+            }
+        }
+        Ok(())
     }
-    if given.wasi_empty {
-        can.push("find a WASI with nothing in it".to_owned());
-    }
-    let limits = plugin.limits();
-    writeln!(out, "{} {}", manifest.id, manifest.version)?;
-    writeln!(out, "  stands in   {}", seams(plugin).join(", "))?;
-    writeln!(out, "  may         {}", can.join("\n              "))?;
-    writeln!(
-        out,
-        "  for a call  {} MiB memory, {} ms of processor, {} s, {} host calls, {} MiB out",
-        limits.memory_bytes >> 20,
-        limits.cpu_ms,
-        limits.wall_ms / 1000,
-        limits.host_calls,
-        limits.output_bytes >> 20
-    )?;
-    let set =
-        if settings.0.is_empty() { "its own".to_owned() } else { json!(settings.0).to_string() };
-    writeln!(out, "  settings    {set}")?;
-    Ok(())
 }

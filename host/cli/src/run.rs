@@ -93,7 +93,7 @@ pub(crate) async fn prepare(
         }),
         compaction: compact::settled(&settings.compaction)?,
         tooling,
-        ..Options::standard()
+        ..Options::with(&settings.plugins, around)
     };
     options.log_context_as(&settings.context_event)?;
     notices(options.instructions.as_ref(), cwd, err)?;

@@ -57,6 +57,12 @@ fn layers(
         let (key, text) = said.split_once('=').unwrap_or((said, ""));
         layers.flag("--set", key.trim(), text, around.base())?;
     }
+    if let Some(dir) = &asked.plugins {
+        layers.flag("--plugins", "plugins.dir", &dir.to_string_lossy(), around.base())?;
+    }
+    if asked.safe {
+        layers.flag("--safe", "plugins.safe", "true", around.base())?;
+    }
     for (flag, key, text) in flags {
         layers.flag(flag, key, text, around.base())?;
     }

@@ -74,6 +74,13 @@ impl Meter {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The CPU time inside the guest and the time on the clock, so far.
+    pub(crate) fn totals(&self) -> (Duration, Duration) {
+        let spent = self.spent();
+        let running = spent.ticking_since.map(|since| since.elapsed()).unwrap_or_default();
+        (spent.cpu, spent.wall.saturating_add(running))
+    }
+
     /// The epoch's alarm, in the guest: charges it, and says whether it can go on.
     pub(crate) fn alarm(&self) -> Result<(), Breach> {
         let mut spent = self.spent();

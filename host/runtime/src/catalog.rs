@@ -160,6 +160,19 @@ impl Catalog {
         Ok(self.swap(plugins))
     }
 
+    /// The host that its plugins are loaded by.
+    #[must_use]
+    pub fn host(&self) -> &PluginHost {
+        &self.host
+    }
+
+    /// Makes `plugins` the catalog's, in this order and at once. For an embedder that loads them by itself, when more
+    /// than one thing changes.
+    pub async fn set(&self, plugins: Vec<Plugin>) -> Arc<Generation> {
+        let _changing = self.changing.lock().await;
+        self.swap(plugins)
+    }
+
     /// Removes a plugin. Turns that began with it keep it to their end.
     ///
     /// # Errors

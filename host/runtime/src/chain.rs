@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::called::Decided;
 use crate::error::{CallError, Cause, Failure, Refusal};
 use crate::item::{Handle, Item};
 use crate::link::{self, Link};
@@ -92,7 +93,9 @@ impl Chain {
         let items = items.map(|(index, message)| Item::of_batch(index, message)).collect();
         let (links, services) = (self.links.clone(), services.clone());
         let running = Arc::new(Running { links, services, call });
-        Ok(running.rest(0, items).await?.decision())
+        let decision = running.clone().rest(0, items).await?.decision();
+        running.services.log.decided(&Decided { call: &running.call, decision: &decision });
+        Ok(decision)
     }
 }
 

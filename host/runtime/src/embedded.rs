@@ -21,6 +21,15 @@ impl Manifest {
     ///
     /// As [`Manifest::parse`]; also for a second manifest, and for one that is not UTF-8.
     pub fn of_component(wasm: &[u8]) -> Result<Option<Manifest>, ManifestError> {
+        Manifest::text_of_component(wasm)?.map(Manifest::parse).transpose()
+    }
+
+    /// As [`Manifest::of_component`], as text: for whoever keeps manifests beside components.
+    ///
+    /// # Errors
+    ///
+    /// For a second manifest, and for one that is not UTF-8. What it says is not looked at.
+    pub fn text_of_component(wasm: &[u8]) -> Result<Option<&str>, ManifestError> {
         let mut found = None;
         let mut rest = wasm.get(PREAMBLE..).unwrap_or_default();
         while let Some((id, content, after)) = section(rest) {
@@ -33,9 +42,9 @@ impl Manifest {
             }
         }
         let Some(text) = found else { return Ok(None) };
-        let text = str::from_utf8(text)
-            .map_err(|err| ManifestError::Malformed { reason: err.to_string() })?;
-        Manifest::parse(text).map(Some)
+        str::from_utf8(text)
+            .map(Some)
+            .map_err(|err| ManifestError::Malformed { reason: err.to_string() })
     }
 
     /// The component with the text of a `plugin.toml` as a section behind all others.

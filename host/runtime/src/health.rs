@@ -25,13 +25,16 @@ pub struct Quarantine {
 #[derive(Default)]
 pub(crate) struct Health {
     running: AtomicU64,
-    record: Mutex<Record>,
+    record: Mutex<Standing>,
 }
 
-#[derive(Default)]
-struct Record {
-    faults: u32,
-    quarantine: Option<Quarantine>,
+/// How a plugin stands with its host: what an embedder keeps where a plugin outlives a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Its faults in a row.
+    pub faults: u32,
+    /// Why it is not called; none while it is.
+    pub quarantine: Option<Quarantine>,
 }
 
 /// One running call. Dropping it makes room for another.
@@ -61,8 +64,16 @@ impl Drop for Running {
     }
 }
 
+impl Quarantine {
+    /// One that began with this fault.
+    #[must_use]
+    pub fn after(last_fault: impl Into<String>) -> Quarantine {
+        Quarantine { last_fault: last_fault.into() }
+    }
+}
+
 impl Health {
-    fn record(&self) -> MutexGuard<'_, Record> {
+    fn record(&self) -> MutexGuard<'_, Standing> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,12 +114,22 @@ impl Health {
         record.quarantine.clone()
     }
 
+    /// How it stands now.
+    pub(crate) fn standing(&self) -> Standing {
+        self.record().clone()
+    }
+
+    /// Goes on from where it stood before.
+    pub(crate) fn resume(&self, standing: Standing) {
+        *self.record() = standing;
+    }
+
     pub(crate) fn quarantine(&self) -> Option<Quarantine> {
         self.record().quarantine.clone()
     }
 
     /// Forgets all faults.
     pub(crate) fn release(&self) {
-        *self.record() = Record::default();
+        *self.record() = Standing::default();
     }
 }

@@ -44,6 +44,16 @@ impl Default for HostOptions {
     }
 }
 
+/// What a component imports and exports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Interfaces {
+    /// The names of its imports.
+    pub imports: Vec<String>,
+    /// The names of its exports.
+    pub exports: Vec<String>,
+}
+
 /// Loads plugins. Cheap to clone; its thread ends with the last clone and the last plugin.
 #[derive(Clone)]
 pub struct PluginHost(Arc<Shared>);
@@ -107,6 +117,19 @@ impl PluginHost {
         grants: &Grants,
     ) -> Result<Plugin, LoadError> {
         load::load(self.0.clone(), manifest, wasm, settings, grants).await
+    }
+
+    /// What a component imports and exports, each with its version. It is compiled, and nothing of it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::NotAComponent`] and [`LoadError::Compile`].
+    pub async fn interfaces(
+        &self,
+        manifest: &Manifest,
+        wasm: &[u8],
+    ) -> Result<Interfaces, LoadError> {
+        load::interfaces(&self.0, manifest, wasm).await
     }
 }
 

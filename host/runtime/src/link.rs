@@ -146,10 +146,11 @@ async fn enter(plugin: &Plugin, link: Link) -> (Next, Result<Outcome, CallError>
     let running = link.running.clone();
     let (services, session) = (&running.services, Some(running.call.session.as_str()));
     let mut state = plugin.state(services, session);
+    state.turn = Some((running.call.turn, running.call.step));
     state.link = Some(link);
     let this = plugin.clone();
     let (called, mut store) = plugin
-        .run(state, move |store, instance| {
+        .run(HANDLE, state, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().pre_step else { return Ok(None) };
                 let guest = seam.load(&mut *store, &instance)?;
@@ -178,7 +179,7 @@ async fn enter(plugin: &Plugin, link: Link) -> (Next, Result<Outcome, CallError>
             checked.map_err(Cause::Refused)
         }),
     };
-    let ended = plugin.ended(services, session, HANDLE, decided);
+    let ended = plugin.ended(services, state, HANDLE, decided);
     match link.next {
         Next::Failed(first) => (Next::Failed(first.clone()), Err(first)),
         next => (next, ended),

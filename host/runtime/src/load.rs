@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
 use crate::bindings::{agent, plugin, session};
 use crate::error::Cause;
 use crate::grants::{GRANTED_IMPORTS, Grants};
-use crate::host::Shared;
+use crate::host::{Interfaces, Shared};
 use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 use crate::plugin::{Loaded, Plugin, Terms, run};
@@ -52,7 +53,25 @@ pub(crate) async fn load(
     }
     try_once(&host, &manifest, &pre, &seams, &terms).await?;
     let health = Arc::default();
-    Ok(Plugin::new(Loaded { manifest, host, pre, seams, terms, health }))
+    let digest = digest(wasm);
+    Ok(Plugin::new(Loaded { manifest, digest, host, pre, seams, terms, health }))
+}
+
+/// The names of what a component imports and exports.
+pub(crate) async fn interfaces(
+    host: &Arc<Shared>,
+    manifest: &Manifest,
+    wasm: &[u8],
+) -> Result<Interfaces, LoadError> {
+    let component = compile(host, manifest, wasm).await?;
+    let imports = component.component_type();
+    let imports = imports.imports(component.engine()).map(|(name, _)| name.to_owned()).collect();
+    Ok(Interfaces { imports, exports: seam::exports(&component) })
+}
+
+/// The SHA-256 of `wasm`, as 64 lower-case hexadecimal digits.
+fn digest(wasm: &[u8]) -> String {
+    Sha256::digest(wasm).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Compiles on a blocking thread: it takes 20 ms for a small component, and seconds for a language's engine.

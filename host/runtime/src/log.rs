@@ -1,5 +1,6 @@
 //! Where plugins' log entries go.
 
+use crate::called::{Called, Decided};
 use crate::policy::Notice;
 
 /// Takes what plugins log. It is never model-visible.
@@ -15,6 +16,12 @@ pub trait Log: Send + Sync {
         let (plugin, text) = (notice.plugin(), &notice.to_string());
         self.write(&LogEntry { plugin, session, level: Level::Warn, text });
     }
+
+    /// Takes what a call came to, whenever one has ended. Unless somebody wants to know, nothing.
+    fn called(&self, _called: &Called<'_>) {}
+
+    /// Takes what a chain made of a batch, whenever one has decided. Unless somebody wants to know, nothing.
+    fn decided(&self, _decided: &Decided<'_>) {}
 }
 
 /// One entry of a plugin's log. Its text is the plugin's own, control characters included.

@@ -1,5 +1,7 @@
 //! `plugin.toml`: who a plugin is and what it asks for.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use crate::grants::{Capabilities, GRANTED_IMPORTS, RESERVED_KINDS};
@@ -10,6 +12,8 @@ use crate::limits::Limits;
 /// ```toml
 /// id = "session-reference"
 /// version = "0.1.0"
+/// # Where its component is: a path from this file's folder, or `oci://` and a reference.
+/// component = "target/wasm32-unknown-unknown/release/session_reference.wasm"
 ///
 /// [declares]
 /// imports = ["dsh:session/query"]
@@ -35,12 +39,25 @@ pub struct Manifest {
     pub id: String,
     /// The plugin's own version, as its author writes it.
     pub version: String,
+    /// Where its component is, for whoever installs it; none where the component carries the manifest.
+    pub component: Option<ComponentPlace>,
+    /// The SHA-256 of its component, 64 lower-case hexadecimal digits; none where its author pins none.
+    pub sha256: Option<String>,
     /// What it asks to be able to do.
     pub declares: Capabilities,
     /// What it needs for one call, where the default does not fit.
     pub limits: Limits,
     /// The JSON Schema that its settings have to match; none where it takes anything.
     pub settings: Option<serde_json::Value>,
+}
+
+/// Where a manifest says that its component is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ComponentPlace {
+    /// A file; a relative path goes from the manifest's folder.
+    Path(PathBuf),
+    /// A reference in an OCI registry, without the `oci://` that it is written with.
+    Reference(String),
 }
 
 /// Why a manifest was refused. The plugin's author has to act.
@@ -60,6 +77,14 @@ pub enum ManifestError {
         id: String,
         /// Completes the sentence "the id ...".
         reason: &'static str,
+    },
+    /// Its digest cannot be a SHA-256.
+    #[error("{plugin}: sha256 = {sha256:?} is not 64 lower-case hexadecimal digits")]
+    Digest {
+        /// The plugin's id.
+        plugin: String,
+        /// The digest as given.
+        sha256: String,
     },
     /// It declares an import that this host has no grant for.
     #[error("{plugin}: declares the import {import:?}; what can be declared is {}", GRANTED_IMPORTS.join(", "))]
@@ -84,6 +109,8 @@ pub enum ManifestError {
 struct Text {
     id: String,
     version: String,
+    component: Option<String>,
+    sha256: Option<String>,
     #[serde(default)]
     declares: Capabilities,
     #[serde(default)]
@@ -96,14 +123,24 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// An unknown key, a missing `id` or `version`, an id that belongs to somebody else, an import or a message
-    /// kind that cannot be granted.
+    /// An unknown key, a missing `id` or `version`, an id that belongs to somebody else, a digest that is none, an
+    /// import or a message kind that cannot be granted.
     pub fn parse(text: &str) -> Result<Manifest, ManifestError> {
-        let Text { id, version, declares, limits, settings } = toml::from_str(text)
-            .map_err(|err| ManifestError::Malformed { reason: err.to_string() })?;
+        let Text { id, version, component, sha256, declares, limits, settings } =
+            toml::from_str(text)
+                .map_err(|err| ManifestError::Malformed { reason: err.to_string() })?;
         if let Some(reason) = fault_of_id(&id) {
             return Err(ManifestError::Id { id, reason });
         }
+        let digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+        let wrong = |sha256: &&String| sha256.len() != 64 || !sha256.chars().all(digit);
+        if let Some(sha256) = sha256.as_ref().filter(wrong) {
+            return Err(ManifestError::Digest { plugin: id, sha256: sha256.clone() });
+        }
+        let component = component.map(|place| match place.strip_prefix("oci://") {
+            Some(reference) => ComponentPlace::Reference(reference.to_owned()),
+            None => ComponentPlace::Path(place.into()),
+        });
         let known = |import: &&String| !GRANTED_IMPORTS.contains(&import.as_str());
         if let Some(import) = declares.imports.iter().find(known) {
             return Err(ManifestError::UnknownImport { plugin: id, import: import.clone() });
@@ -112,7 +149,7 @@ impl Manifest {
         if let Some(kind) = declares.message_kinds.iter().find(reserved) {
             return Err(ManifestError::ReservedKind { plugin: id, kind: kind.clone() });
         }
-        Ok(Manifest { id, version, declares, limits, settings })
+        Ok(Manifest { id, version, component, sha256, declares, limits, settings })
     }
 }
 
@@ -177,6 +214,25 @@ mod tests {
         assert!(said.contains("line 4") && said.contains("same-cwd"), "{said}");
         let said = refusal(&format!("{sessions}notes = \"all\"\n"));
         assert!(said.contains("line 4") && said.contains("notes"), "{said}");
+    }
+
+    #[test]
+    fn a_component_is_in_a_file_or_in_a_registry_and_its_digest_is_a_digest() {
+        let base = "id = \"a\"\nversion = \"1\"\n";
+        let place = |text: &str| {
+            let manifest = Manifest::parse(&format!("{base}component = {text:?}\n"));
+            manifest.expect("a manifest").component.expect("a place")
+        };
+        assert_eq!(place("out/a.wasm"), ComponentPlace::Path("out/a.wasm".into()));
+        let reference = ComponentPlace::Reference("ghcr.io/a/b:1".to_owned());
+        assert_eq!(place("oci://ghcr.io/a/b:1"), reference);
+        let digest = "0123456789abcdef".repeat(4);
+        let manifest = Manifest::parse(&format!("{base}sha256 = {digest:?}\n"));
+        assert_eq!(manifest.expect("a manifest").sha256, Some(digest.clone()));
+        for wrong in [&digest[1..], &digest.to_uppercase(), &format!("sha256:{digest}")] {
+            let said = refusal(&format!("{base}sha256 = {wrong:?}\n"));
+            assert!(said.starts_with("a: sha256"), "{said}");
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@ use crate::settings::Settings;
 /// [[plugin]]
 /// id = "session-reference"
 /// settings = { maxReferences = 2 }
+/// # Left out, it runs.
+/// enabled = true
 /// # Caps; a key that is left out caps at its default.
 /// limits = { cpu-ms = 500 }
 /// on-fault = { pre-step = "skip" }
@@ -39,6 +41,7 @@ pub struct OperatorFile {
 #[derive(Clone, Debug)]
 struct Entry {
     id: String,
+    enabled: bool,
     imports: Vec<(String, usize)>,
     message_kinds: Vec<(String, usize)>,
     rewrite_user: Option<(bool, usize)>,
@@ -104,6 +107,7 @@ struct Text {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct EntryText {
     id: Spanned<String>,
+    enabled: Option<bool>,
     #[serde(default)]
     grants: GrantsText,
     #[serde(default)]
@@ -160,6 +164,19 @@ impl OperatorFile {
         self.entries.iter().map(|entry| entry.id.as_str())
     }
 
+    /// Whether the plugin with this id runs; none where the file does not name it.
+    #[must_use]
+    pub fn enabled(&self, id: &str) -> Option<bool> {
+        self.entries.iter().find(|entry| entry.id == id).map(|entry| entry.enabled)
+    }
+
+    /// What the plugin with this id is granted, whatever it declares; none where the file does not name it.
+    #[must_use]
+    pub fn granted(&self, id: &str) -> Option<Capabilities> {
+        let entry = self.entries.iter().find(|entry| entry.id == id);
+        entry.map(|entry| entry.grants().capabilities)
+    }
+
     /// What the plugin of `manifest` is granted and set to; none where the file does not name it.
     ///
     /// # Errors
@@ -177,7 +194,7 @@ impl OperatorFile {
 
 impl Entry {
     fn of(text: &str, plugin: EntryText) -> Entry {
-        let EntryText { id, grants, limits, on_fault, settings } = plugin;
+        let EntryText { id, enabled, grants, limits, on_fault, settings } = plugin;
         let GrantsText {
             imports,
             message_kinds,
@@ -188,6 +205,7 @@ impl Entry {
         } = grants;
         Entry {
             id: id.into_inner(),
+            enabled: enabled.unwrap_or(true),
             imports: imports.into_iter().map(|import| placed(text, import)).collect(),
             message_kinds: message_kinds.into_iter().map(|kind| placed(text, kind)).collect(),
             rewrite_user: rewrite_user.map(|granted| placed(text, granted)),

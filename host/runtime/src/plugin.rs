@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use tracing::{Instrument as _, Span};
 use wasmtime::component::{Instance, InstancePre, ResourceTable};
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::budget::{Meter, Metered};
+use crate::called::{self, Called};
 use crate::chain::BoxFuture;
 use crate::error::{CallError, Cause};
 use crate::grants::Capabilities;
-use crate::health::{Health, Quarantine, Running};
+use crate::health::{Health, Quarantine, Running, Standing};
 use crate::host::Shared;
 use crate::limits::Limits;
 use crate::manifest::Manifest;
@@ -28,6 +30,8 @@ pub struct Plugin(Arc<Loaded>);
 
 pub(crate) struct Loaded {
     pub(crate) manifest: Manifest,
+    /// The component's SHA-256, in lower-case hexadecimal digits.
+    pub(crate) digest: String,
     pub(crate) host: Arc<Shared>,
     pub(crate) pre: InstancePre<State>,
     pub(crate) seams: Arc<Seams>,
@@ -61,6 +65,12 @@ impl Plugin {
         &self.0.manifest
     }
 
+    /// The SHA-256 of its component, as 64 lower-case hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.0.digest
+    }
+
     /// What it can do: declared and granted.
     #[must_use]
     pub fn capabilities(&self) -> &Capabilities {
@@ -84,6 +94,17 @@ impl Plugin {
     #[must_use]
     pub fn quarantine(&self) -> Option<Quarantine> {
         self.0.health.quarantine()
+    }
+
+    /// Its faults in a row and its quarantine, for an embedder that keeps them.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        self.0.health.standing()
+    }
+
+    /// Goes on from where it stood in an earlier process.
+    pub fn resume(&self, standing: Standing) {
+        self.0.health.resume(standing);
     }
 
     /// Forgets its faults and calls it again.
@@ -111,16 +132,35 @@ impl Plugin {
         self.0.health.admit(self.0.terms.limits.concurrent_calls, inside)
     }
 
-    /// Remembers how a call ended, and says who ended it.
+    /// Remembers how a call ended, tells the log what it came to, and says who ended it.
     pub(crate) fn ended<R>(
         &self,
         services: &Services,
-        session: Option<&str>,
+        state: &State,
         export: &'static str,
         called: Result<R, Cause>,
     ) -> Result<R, CallError> {
         let ended = called.map_err(|cause| self.error(export, cause));
-        if let Some(quarantine) = self.0.health.ended(ended.as_ref().err()) {
+        let quarantine = self.0.health.ended(ended.as_ref().err());
+        let session = state.asker.session.as_deref();
+        let ((cpu, wall), (turn, step)) = (state.meter.totals(), state.turn.unzip());
+        let called = Called {
+            plugin: self,
+            export,
+            session,
+            turn,
+            step,
+            error: ended.as_ref().err(),
+            cpu,
+            wall,
+            memory_bytes: state.used.memory_bytes,
+            host_calls: state.used.host_calls,
+            output_bytes: state.used.output_bytes,
+            log_bytes: state.used.log_bytes,
+        };
+        called.record(&state.span);
+        services.log.called(&called);
+        if let Some(quarantine) = quarantine {
             let plugin = self.id().to_owned();
             services.log.notice(session, &Notice::Quarantined { plugin, quarantine });
         }
@@ -163,8 +203,8 @@ impl Plugin {
         R: Send,
     {
         state.place = self.admit(false).map_err(|cause| self.error(export, cause))?;
-        let (called, store) = self.run(state, work).await;
-        self.ended(services, store.data().asker.session.as_deref(), export, called.flatten())
+        let (called, store) = self.run(export, state, work).await;
+        self.ended(services, store.data(), export, called.flatten())
     }
 
     pub(crate) fn seams(&self) -> &Seams {
@@ -183,13 +223,20 @@ impl Plugin {
     }
 
     /// Instantiates and calls. The store comes back for what is in it; no instance in it is entered again.
-    pub(crate) async fn run<R, F>(&self, state: State, work: F) -> (Result<R, Cause>, Store<State>)
+    pub(crate) async fn run<R, F>(
+        &self,
+        export: &'static str,
+        mut state: State,
+        work: F,
+    ) -> (Result<R, Cause>, Store<State>)
     where
         F: for<'a> FnOnce(&'a mut Store<State>, Instance) -> BoxFuture<'a, wasmtime::Result<R>>
             + Send,
         R: Send,
     {
-        run(&self.0.host, &self.0.pre, state, work).await
+        let span = called::span(self, export, &state);
+        state.span = span.clone();
+        run(&self.0.host, &self.0.pre, state, work).instrument(span).await
     }
 }
 
@@ -212,6 +259,8 @@ impl Terms {
             has_agent: false,
             held: BTreeSet::new(),
             place: None,
+            turn: None,
+            span: Span::none(),
             last_words: None,
             used: Used::default(),
             wasi: Traces::default(),

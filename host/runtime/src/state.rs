@@ -37,6 +37,10 @@ pub(crate) struct State {
     /// The call's place among those of its plugin; none while it waits for a turn, and in a chain, where the link
     /// keeps it.
     pub(crate) place: Option<Running>,
+    /// The turn and the step, from one; none outside of them.
+    pub(crate) turn: Option<(u64, u64)>,
+    /// What traces the call.
+    pub(crate) span: tracing::Span,
     /// The last log entry of level error.
     pub(crate) last_words: Option<String>,
     pub(crate) used: Used,
@@ -46,10 +50,10 @@ pub(crate) struct State {
 /// What the call has used up so far, but for its time.
 #[derive(Default)]
 pub(crate) struct Used {
-    memory_bytes: u64,
+    pub(crate) memory_bytes: u64,
     table_elements: u64,
-    host_calls: u64,
-    output_bytes: u64,
+    pub(crate) host_calls: u64,
+    pub(crate) output_bytes: u64,
     acts: u64,
     pub(crate) log_bytes: u64,
 }

@@ -52,7 +52,9 @@ impl Plugin {
     ) -> Result<Verdict, CallError> {
         let (this, call) = (self.clone(), Arc::new(call.clone()));
         let session = call.session.clone();
-        self.call(services, Some(&session), CHECK, move |store, instance| {
+        let mut state = self.state(services, Some(&session));
+        state.turn = Some((call.turn, call.step));
+        self.call_with(state, services, CHECK, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().tool_gate else {
                     return Ok(Err(Cause::NotExported));

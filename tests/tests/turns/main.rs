@@ -11,6 +11,7 @@ mod failing;
 mod hostile;
 mod interop;
 mod mentioning;
+mod plugins;
 mod recorded;
 mod rejecting;
 mod reopening;
