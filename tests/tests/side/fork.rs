@@ -211,3 +211,36 @@ async fn side_session_of_a_damaged_source_is_refused_and_leaves_nothing() {
     assert!(said.contains("line 4"), "{said}");
     assert_eq!(rig.harness.sessions().list().await.unwrap().sessions.len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn side_session_from_before_a_compaction_has_the_detail_that_it_removed() {
+    let Some((rig, parent, inherited)) = recorded("compact-twice").await else { return };
+    let mut log = Vec::new();
+    rig.harness.sessions().store().read(id(&parent), &mut log).unwrap();
+    let first = log.iter().find(|event| &*event.kind == "compaction/start").unwrap().seq;
+    let seed = rig.harness.sessions().seed(id(&parent), Some(first)).await.unwrap();
+    assert!(!seed.is_compacted());
+    let own = SessionId::new("from-before");
+    let child = rig.harness.sessions().bear(own, seed, Vec::new()).await.unwrap();
+    let said = lines(&child.messages());
+    assert!(!said.is_empty() && !said.iter().any(|line| line.starts_with("compact:")), "{said:?}");
+    assert!(inherited.iter().any(|line| line.starts_with("compact:")), "{inherited:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn side_session_stays_one_after_a_compaction_and_a_restart() {
+    let replies = ["because", "A summary.", "It is the cache."];
+    let stage = Stage::set(&replies.map(|text| json!({ "text": text }))).await;
+    let child = stage.side("why?").await;
+    child.compact(None).await.unwrap();
+    child.when_idle().await.unwrap();
+    let said = lines(&child.live().messages());
+    assert!(!said.iter().any(|line| line.contains("This is a side session")), "{said:?}");
+    let child_id = id(&child).clone();
+    child.dispose().await.unwrap();
+    drop(child);
+    let child = stage.rig.harness.resume(&child_id, stage.model.clone()).await.unwrap();
+    assert_eq!(stage.notes(&child, "framing").len(), 1);
+    let told = stage.told(&child, "/merge").await;
+    assert!(told.contains("was added"), "{told}");
+}

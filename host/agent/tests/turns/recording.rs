@@ -107,6 +107,29 @@ async fn a_side_note_survives_a_cancelled_turn_and_a_closed_agent() {
     }
 }
 
+#[tokio::test]
+async fn a_side_note_right_after_a_cancel_is_there_every_time() {
+    let (model, feed) = Fed::new(Route::new("p", "m"));
+    let mut rig = Rig::start(Composition::new(model)).await;
+    for round in 0..50 {
+        rig.agent.followup(rig.prompt("go")).await.unwrap();
+        feed.text("so");
+        rig.until("assistant/chunk").await;
+        rig.agent.cancel(Cause::User, false).await.unwrap();
+        // Before the turn has ended, while it ends, or after it.
+        for _ in 0..round % 5 {
+            tokio::task::yield_now().await;
+        }
+        let key = format!("k{round}");
+        rig.agent.record(keyed(&format!("n{round}"), &key, &key)).await.unwrap();
+        rig.idle().await;
+        let notes = rig.agent.live().own_notes("p");
+        assert_eq!(notes.len(), round + 1);
+        assert!(notes.iter().all(|note| note.seq.is_some()), "one waits for nobody");
+    }
+    rig.story().await;
+}
+
 struct Rejects;
 
 #[async_trait]
