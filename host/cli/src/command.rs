@@ -9,6 +9,7 @@ use dsh_session::SessionId;
 use serde_json::json;
 
 use crate::args::{Command, Globals, Merge, OnSession, Side};
+use crate::aside::{Aside, Beside};
 use crate::exit::Exit;
 use crate::harness::Harness;
 use crate::run::{self, Shower};
@@ -72,15 +73,15 @@ pub(crate) async fn command(
     let cwd = sessions.store().read_header(&id)?.cwd;
     let cwd = cwd.as_deref().map(Path::new);
     let answering = &asked.on.answering;
-    // While a command runs nobody shows questions of tools, so what would be asked is denied.
-    let (harness, model, _) =
+    let (harness, model, beside) =
         run::prepare(&root, answering, None, globals, around, cwd, err).await?;
     // Held until the command is over; dropped and not closed, as closing writes.
     let agent = match asked.acts {
         true => Some(harness.resume(&id, model).await?),
         false => None,
     };
-    let mut client = Client { harness: &harness, around, json: asked.on.common.json, out, err };
+    let (json, beside) = (asked.on.common.json, Some(beside));
+    let mut client = Client { harness: &harness, around, json, out, err, beside };
     client.run(&id, agent.as_ref(), asked.line, edited, asked.yes).await
 }
 
@@ -104,6 +105,8 @@ struct Client<'a> {
     json: bool,
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
+    /// What tools say beside a turn.
+    beside: Option<Beside>,
 }
 
 impl Client<'_> {
@@ -166,6 +169,10 @@ impl Client<'_> {
             tokio::select! {
                 ran = &mut running => return ran.map(Some),
                 _ = tokio::signal::ctrl_c() => return Ok(None),
+                // A question is not answered: what a command asks a model for is no time to allow tools.
+                Some(Aside::Notice(text)) = Beside::next(&mut self.beside) => {
+                    writeln!(self.err, "{}", Line(&text))?;
+                }
                 Some(event) = event => {
                     if let Some(Shown::Text(text)) = Shown::of(&event) {
                         write!(self.err, "{}", Lines(&text))?;
@@ -212,6 +219,9 @@ impl Client<'_> {
         shown.session(&agent.live().header().id, true)?;
         for line in notice.iter().flat_map(|notice| notice.lines()) {
             writeln!(shown.err(), "{}", Line(line))?;
+        }
+        if let Some(beside) = self.beside.take() {
+            shown.listen(beside);
         }
         match send {
             Some(prompt) => run::follow(self.harness, agent, &prompt, &mut shown).await,

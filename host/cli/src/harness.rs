@@ -22,6 +22,7 @@ use crate::live::Plugins;
 use crate::record::Record;
 use crate::roster::Roster;
 use crate::surroundings::Surroundings;
+use crate::system;
 use crate::tooling::Tooling;
 use crate::warnings::Warnings;
 
@@ -260,7 +261,8 @@ impl Harness {
         composition: Composition,
     ) -> Result<Agent, StoreError> {
         let (live, progress) = self.sessions.open(id, Progress::default()).await?;
-        Ok(self.start(live, progress, composition))
+        let system = system::of(&live).or(composition.system.clone());
+        Ok(self.start(live, progress, Composition { system, ..composition }))
     }
 
     /// A session born whole from `seed`, with `drafts` after it, and an agent on it.

@@ -32,6 +32,7 @@ mod show;
 mod slash;
 mod snapshot;
 mod surroundings;
+mod system;
 mod tooling;
 mod trust;
 mod visible;

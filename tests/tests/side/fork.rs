@@ -244,3 +244,28 @@ async fn side_session_stays_one_after_a_compaction_and_a_restart() {
     let told = stage.told(&child, "/merge").await;
     assert!(told.contains("was added"), "{told}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn side_session_with_a_system_prompt_of_its_own_keeps_it() {
+    let replies = ["because", "also", "and so", "on it"].map(|text| json!({ "text": text }));
+    let stage = Stage::with(&json!({ "systemPrompt": true }), &replies).await;
+    let ran = stage.command(&stage.parent, "/side").await.unwrap();
+    let Ran::Opened { agent: child, notice, .. } = ran else { panic!("no session") };
+    assert!(notice.is_some_and(|notice| notice.contains("paid in full")));
+    let (grandchild, _) = stage.side_on(&child, "").await;
+    assert_eq!(turn(&child, "why?").await, TurnEnd::Completed);
+    let system = stage.request().header.system.unwrap();
+    assert!(system.contains("This is a side session"), "{system}");
+    let ids = [id(&child).clone(), id(&grandchild).clone()];
+    for agent in [child, grandchild] {
+        agent.dispose().await.unwrap();
+    }
+    for (id, times) in ids.iter().zip([1, 2]) {
+        let again = stage.rig.harness.resume(id, stage.model.clone()).await.unwrap();
+        assert_eq!(turn(&again, "and?").await, TurnEnd::Completed);
+        let kept = stage.request().header.system.unwrap();
+        assert_eq!(kept.matches("This is a side session").count(), times);
+    }
+    assert_eq!(turn(&stage.parent, "go on").await, TurnEnd::Completed);
+    assert!(!stage.request().header.system.unwrap().contains("side session"));
+}

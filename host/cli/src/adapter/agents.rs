@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use dsh_agent::{Agent, AgentError, AskError, Asked, Composition, TurnEnd, WithdrawError};
 use dsh_plugin_host as host;
 use dsh_plugin_host::{Answer, Asker, Birth, Context, Delivery, Failure, LiveAgent};
-use dsh_session::{Draft, Message, Seed, SessionId, StoreError, WriteError};
+use dsh_session::{Message, Seed, SessionId, StoreError, WriteError};
 
 use super::pre_step::context;
 use crate::harness::{Harness, SYSTEM};
+use crate::system;
 
 /// The agents that one command can reach. They live as long as it runs.
 pub(crate) struct Crew {
@@ -187,11 +188,11 @@ impl host::Seed for Inheritance {
             let parts = composition.system.iter().chain(&birth.append_system);
             composition.system = Some(parts.cloned().collect::<Vec<_>>().join("\n\n"));
         }
-        let drafts = birth.contexts.iter().map(|context| {
-            let message = logged(context)?;
-            Ok(composition.user_message(&message))
-        });
-        let drafts: Vec<Draft> = drafts.collect::<Result<_, Failure>>()?;
+        let mut messages = birth.contexts.iter().map(logged).collect::<Result<Vec<_>, _>>()?;
+        if let Some(first) = messages.first_mut() {
+            *first = system::kept(first, composition.system.as_deref())?;
+        }
+        let drafts = messages.iter().map(|message| composition.user_message(message)).collect();
         let born = self.harness.bear(self.seed.clone(), drafts, composition).await;
         let agent = born.map_err(|err| unavailable(&err))?;
         Ok(Arc::new(Member::new(self.harness.clone(), self.held.clone(), agent)))
