@@ -19,6 +19,8 @@ pub(super) struct Unanswered {
     reason: Option<String>,
     #[serde(skip)]
     id: String,
+    #[serde(skip)]
+    call: String,
 }
 
 /// Questions that the log tells of.
@@ -38,7 +40,8 @@ impl Questions {
         let id = text("id")?;
         match &*event.kind {
             "approval/asked" => {
-                self.open.push(Unanswered { tool: text("toolName")?, reason: text("reason"), id });
+                let (tool, reason, call) = (text("toolName")?, text("reason"), text("callId")?);
+                self.open.push(Unanswered { tool, reason, id, call });
                 None
             }
             "approval/decided" => {
@@ -101,8 +104,11 @@ impl Shower<'_> {
         )
     }
 
-    /// One line on a call that failed: the model reads all of it.
+    /// One line on a call that failed, unless it was told of already: the model reads all of it.
     pub(super) fn failed_call(&mut self, result: &ToolResult) -> io::Result<()> {
+        if self.questions.unanswered.iter().any(|asked| *asked.call == *result.call) {
+            return Ok(());
+        }
         let text = result.content.iter().find_map(|block| block.text()).unwrap_or_default();
         let first = text.lines().next().unwrap_or_default();
         let shown = first.get(..first.floor_char_boundary(500)).unwrap_or(first);
