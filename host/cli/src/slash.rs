@@ -77,18 +77,28 @@ impl Harness {
         }
     }
 
-    /// The first plugin that offers the command.
+    /// The first plugin that offers the command now. One that fails hides no command of another.
     async fn offering(&self, name: &str) -> anyhow::Result<Plugin> {
-        let mut known = Vec::new();
-        for loaded in self.plugins().iter().filter(|loaded| loaded.plugin.has(Seam::Commands)) {
-            let offered = loaded.plugin.commands(self.services()).await?;
-            if offered.iter().any(|command| command.name == name) {
-                return Ok(loaded.plugin.clone());
+        let generation = self.generation();
+        let (mut known, mut failed) = (Vec::new(), None);
+        for plugin in generation.plugins().iter().filter(|plugin| plugin.has(Seam::Commands)) {
+            match plugin.commands(self.services()).await {
+                Ok(offered) if offered.iter().any(|command| command.name == name) => {
+                    return Ok(plugin.clone());
+                }
+                Ok(offered) => {
+                    known.extend(offered.into_iter().map(|command| format!("/{}", command.name)));
+                }
+                Err(error) => failed = failed.or(Some(error)),
             }
-            known.extend(offered.into_iter().map(|command| format!("/{}", command.name)));
+        }
+        let name = Line(name);
+        if let Some(error) = failed {
+            let said = format!("no plugin that works offers the command /{name}");
+            return Err(anyhow::Error::from(error).context(said));
         }
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        anyhow::bail!("no plugin offers the command /{}; there are: {known}", Line(name))
+        anyhow::bail!("no plugin offers the command /{name}; there are: {known}")
     }
 }
 
