@@ -8,9 +8,9 @@ use dsh_session::{Encoding, Event, Json, SessionId, StoreError};
 use crate::canonical::messages_digest;
 use crate::{copy, corpus, id, lines, member, read, store, store_in};
 
-/// What becomes of a session whose root the real client treats otherwise, because of what lies beside it.
+/// What becomes of a session whose root the real client treats otherwise, on purpose or because of what lies beside it.
 enum Ours {
-    /// The old flat file is named, and its neighbour read.
+    /// It is read: the old flat file is named and its neighbour read, a context message folds in its older form too.
     Read,
     /// What a listing does not find, nothing finds: a link is not followed, a foreign spelling of a name not guessed.
     NotFound,
@@ -18,7 +18,7 @@ enum Ours {
 
 fn ours(name: &str) -> Option<Ours> {
     match name {
-        "dir-flat-file" => Some(Ours::Read),
+        "dir-flat-file" | "raw-context-message" => Some(Ours::Read),
         "dir-symlink-session" | "dir-lowercase-escape" => Some(Ours::NotFound),
         _ => None,
     }
