@@ -1,5 +1,6 @@
 //! The host: its engines and the clock that their guests are stopped by.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 use crate::plugin::Plugin;
 use crate::settings::Settings;
+use crate::version;
 
 /// How often a busy guest is looked at, and yields to what else the runtime has to do.
 const TICK: Duration = Duration::from_millis(2);
@@ -52,6 +54,16 @@ pub struct Interfaces {
     pub imports: Vec<String>,
     /// The names of its exports.
     pub exports: Vec<String>,
+}
+
+impl Interfaces {
+    /// The versions of the contract that they are of: what the component was built against.
+    #[must_use]
+    pub fn contract(&self) -> BTreeSet<&str> {
+        let names = self.imports.iter().chain(&self.exports);
+        let ours = names.filter(|name| name.starts_with("dsh:"));
+        ours.filter_map(|name| name.split_once('@')).map(|(_, version)| version).collect()
+    }
 }
 
 /// Loads plugins. Cheap to clone; its thread ends with the last clone and the last plugin.
@@ -117,6 +129,12 @@ impl PluginHost {
         grants: &Grants,
     ) -> Result<Plugin, LoadError> {
         load::load(self.0.clone(), manifest, wasm, settings, grants).await
+    }
+
+    /// The versions of the contract that a component can be built against, the oldest first. One that differs in its
+    /// last figure alone loads as well.
+    pub fn versions(&self) -> impl Iterator<Item = &'static str> + use<> {
+        version::names()
     }
 
     /// What a component imports and exports, each with its version. It is compiled, and nothing of it runs.

@@ -135,6 +135,7 @@ mod session;
 mod settings;
 mod state;
 mod tool_gate;
+mod version;
 mod wasi_empty;
 
 pub use agents::{Agents, Answer, Birth, Delivery, LiveAgent, Seed};

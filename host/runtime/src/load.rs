@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+use wasmtime::component::{Component, InstancePre, Linker};
 
-use crate::bindings::{agent, plugin, session};
 use crate::error::Cause;
 use crate::grants::{GRANTED_IMPORTS, Grants};
 use crate::host::{Interfaces, Shared};
 use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 use crate::plugin::{Loaded, Plugin, Terms, run};
-use crate::seam::{self, Misfit, NAMES, Seams, VERSION};
+use crate::seam::{self, Misfit, NAMES, Seams};
 use crate::session::Asker;
 use crate::settings::Settings;
 use crate::state::State;
+use crate::version;
 use crate::wasi_empty;
 
 /// Interfaces that every component can import.
@@ -46,7 +46,7 @@ pub(crate) async fn load(
     let component = compile(&host, &manifest, wasm).await?;
     check_names(&manifest, &component, grants)?;
     let pre = link(&manifest, &component, &terms)?;
-    let seams = Seams::find(&pre).map_err(|misfit| mismatch(&manifest, misfit))?;
+    let seams = version::seams(&pre).map_err(|misfit| mismatch(&manifest, &component, misfit))?;
     let seams = Arc::new(seams);
     if seams.present().next().is_none() {
         return Err(no_seam(&manifest, &component));
@@ -113,10 +113,11 @@ fn check_names(
     grants: &Grants,
 ) -> Result<(), LoadError> {
     let plugin = || manifest.id.clone();
-    let version = |interface: &str, wanted: &str| {
+    let other_version = |interface: &str, wanted: &str| {
         let interface = interface.to_owned();
         let wanted = wanted.to_owned();
-        LoadError::Version { plugin: plugin(), interface, wanted, offered: VERSION }
+        let offered = version::names().collect::<Vec<_>>().join(" and ");
+        LoadError::Version { plugin: plugin(), interface, wanted, offered }
     };
     for (name, _) in component.component_type().imports(component.engine()) {
         let (interface, wanted) = name.split_once('@').unwrap_or((name, ""));
@@ -139,8 +140,8 @@ fn check_names(
             return Err(LoadError::Wasi { plugin: plugin(), interface, why });
         } else if !gated && !FREE_IMPORTS.contains(&interface) {
             return Err(LoadError::UnknownImport { plugin: plugin(), import: name.to_owned() });
-        } else if !fits(wanted) {
-            return Err(version(interface, wanted));
+        } else if !version::fits(version::names(), wanted) {
+            return Err(other_version(interface, wanted));
         } else if gated && !manifest.declares.imports.contains(interface) {
             return Err(LoadError::NotDeclared { plugin: plugin(), interface: name.to_owned() });
         } else if gated && !grants.capabilities.imports.contains(interface) {
@@ -150,17 +151,11 @@ fn check_names(
     for name in seam::exports(component) {
         let (interface, wanted) = name.split_once('@').unwrap_or((&name, ""));
         // Passing over it would be a plugin that silently does not run.
-        if NAMES.contains(&interface) && !fits(wanted) {
-            return Err(version(interface, wanted));
+        if NAMES.contains(&interface) && !version::fits(version::names(), wanted) {
+            return Err(other_version(interface, wanted));
         }
     }
     Ok(())
-}
-
-/// Whether a version links with this host's: before 1.0, one that differs in its last figure at most.
-fn fits(wanted: &str) -> bool {
-    let line = |version: &str| version.rsplit_once('.').map(|(line, _)| line.to_owned());
-    line(wanted) == line(VERSION)
 }
 
 /// Links what is free, and of the rest what is both declared and granted.
@@ -171,19 +166,7 @@ fn link(
 ) -> Result<InstancePre<State>, LoadError> {
     let mut linker = Linker::new(component.engine());
     let fill = |linker: &mut Linker<State>| {
-        session::types::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        plugin::config::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        plugin::log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        agent::messages::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        agent::pre_step::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        agent::tools::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        agent::invocations::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        if terms.capabilities.imports.contains("dsh:session/query") {
-            session::query::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        }
-        if terms.capabilities.imports.contains("dsh:agent/agents") {
-            agent::agents::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-        }
+        version::add(linker, &terms.capabilities)?;
         if terms.capabilities.wasi_empty {
             wasi_empty::link(linker, component)?;
         }
@@ -193,9 +176,10 @@ fn link(
     linked.map_err(|err| {
         let reason = format!("{err:#}");
         // The engine's sentence names it; which of the names it is, is ours to find.
-        let named = FREE_IMPORTS.iter().chain(&GRANTED_IMPORTS);
-        let named = named.copied().find(|interface| reason.contains(interface));
-        let interface = format!("{}@{VERSION}", named.unwrap_or("its imports"));
+        let imports = component.component_type();
+        let mut imports = imports.imports(component.engine()).map(|(name, _)| name);
+        let named = imports.find(|name| reason.contains(unversioned(name)));
+        let interface = named.unwrap_or("its imports").to_owned();
         LoadError::Mismatch { plugin: manifest.id.clone(), interface, reason }
     })
 }
@@ -216,7 +200,7 @@ async fn try_once(
     })
     .await;
     match started {
-        Ok(checked) => checked.map_err(|misfit| mismatch(manifest, misfit)),
+        Ok(checked) => checked.map_err(|misfit| mismatch(manifest, pre.component(), misfit)),
         Err(cause) => Err(not_started(manifest, cause)),
     }
 }
@@ -225,12 +209,19 @@ fn not_started(manifest: &Manifest, cause: Cause) -> LoadError {
     LoadError::Start { plugin: manifest.id.clone(), cause }
 }
 
-fn mismatch(manifest: &Manifest, misfit: Misfit) -> LoadError {
+fn mismatch(manifest: &Manifest, component: &Component, misfit: Misfit) -> LoadError {
+    let mut exports = seam::exports(component).into_iter();
+    let named = exports.find(|name| unversioned(name) == misfit.interface);
     LoadError::Mismatch {
         plugin: manifest.id.clone(),
-        interface: format!("{}@{VERSION}", misfit.interface),
+        interface: named.unwrap_or_else(|| misfit.interface.to_owned()),
         reason: misfit.reason,
     }
+}
+
+/// The name of an interface without its version.
+fn unversioned(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(interface, _)| interface)
 }
 
 fn no_seam(manifest: &Manifest, component: &Component) -> LoadError {

@@ -41,8 +41,8 @@ pub enum LoadError {
         interface: String,
         /// What the component was built against.
         wanted: String,
-        /// What this host speaks.
-        offered: &'static str,
+        /// Every version that this host speaks.
+        offered: String,
     },
     /// It imports a part of WASI that it did not ask for, was not granted, or that there is not.
     #[error(

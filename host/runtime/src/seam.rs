@@ -6,9 +6,6 @@ use wasmtime::component::{Component, Instance, InstancePre};
 use crate::bindings::exports::{commands, mentions, pre_step, references, tool_gate};
 use crate::state::State;
 
-/// The version of the contract that this host speaks.
-pub(crate) const VERSION: &str = "0.1.0";
-
 /// Every seam's interface, without version.
 pub(crate) const NAMES: [&str; 5] = [PRE_STEP, MENTIONS, REFERENCES, TOOL_GATE, COMMANDS];
 
@@ -35,6 +32,7 @@ pub enum Seam {
 }
 
 /// Where a component has the seams that it has.
+#[derive(Default)]
 pub(crate) struct Seams {
     pub(crate) pre_step: Option<pre_step::GuestIndices>,
     pub(crate) mentions: Option<mentions::GuestIndices>,
@@ -65,13 +63,14 @@ fn misfit(interface: &'static str) -> impl Fn(wasmtime::Error) -> Misfit {
     move |err| Misfit { interface, reason: format!("{}: {err:#}", functions(interface)) }
 }
 
-/// Where `interface` is in a component; none where it is not.
+/// Where `interface` is in a component; none where it is not in `version`.
 fn find<T>(
     pre: &InstancePre<State>,
+    version: &str,
     interface: &'static str,
     indices: fn(&InstancePre<State>) -> wasmtime::Result<T>,
 ) -> Result<Option<T>, Misfit> {
-    let name = format!("{interface}@{VERSION}");
+    let name = format!("{interface}@{version}");
     match pre.component().get_export_index(None, name.as_str()) {
         Some(_) => indices(pre).map(Some).map_err(misfit(interface)),
         None => Ok(None),
@@ -79,15 +78,26 @@ fn find<T>(
 }
 
 impl Seams {
-    /// Finds the seams by name.
-    pub(crate) fn find(pre: &InstancePre<State>) -> Result<Seams, Misfit> {
+    /// Finds the seams by name, as they are in `version`.
+    pub(crate) fn find(pre: &InstancePre<State>, version: &str) -> Result<Seams, Misfit> {
         Ok(Seams {
-            pre_step: find(pre, PRE_STEP, pre_step::GuestIndices::new)?,
-            mentions: find(pre, MENTIONS, mentions::GuestIndices::new)?,
-            references: find(pre, REFERENCES, references::GuestIndices::new)?,
-            tool_gate: find(pre, TOOL_GATE, tool_gate::GuestIndices::new)?,
-            commands: find(pre, COMMANDS, commands::GuestIndices::new)?,
+            pre_step: find(pre, version, PRE_STEP, pre_step::GuestIndices::new)?,
+            mentions: find(pre, version, MENTIONS, mentions::GuestIndices::new)?,
+            references: find(pre, version, REFERENCES, references::GuestIndices::new)?,
+            tool_gate: find(pre, version, TOOL_GATE, tool_gate::GuestIndices::new)?,
+            commands: find(pre, version, COMMANDS, commands::GuestIndices::new)?,
         })
+    }
+
+    /// These, and of those in `older` what is not among them.
+    pub(crate) fn or(self, older: Seams) -> Seams {
+        Seams {
+            pre_step: self.pre_step.or(older.pre_step),
+            mentions: self.mentions.or(older.mentions),
+            references: self.references.or(older.references),
+            tool_gate: self.tool_gate.or(older.tool_gate),
+            commands: self.commands.or(older.commands),
+        }
     }
 
     /// Checks the types of every seam, which only an instance tells.

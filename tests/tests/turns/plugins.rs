@@ -66,6 +66,7 @@ async fn a_plugin_is_added_granted_broken_replaced_and_removed() {
     carried(&desk, "project/it.wasm", programs::REWRITES, "1", WANTS);
     let said = done(&desk, &["inspect", "it.wasm"]).await;
     assert!(said.contains("rewrite-user") && said.contains("dsh:agent/pre-step@"), "{said}");
+    assert!(said.contains("contract    0.1.0 (linked here: 0.1.0)"), "{said}");
     assert_eq!(done(&desk, &["check", "it.wasm"]).await, "stranger fits\n");
 
     let said = done(&desk, &["add", "it.wasm"]).await;

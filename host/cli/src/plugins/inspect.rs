@@ -44,6 +44,9 @@ impl Bench<'_> {
         writeln!(self.out, "  size        {} KiB", wasm.len().div_ceil(1024))?;
         writeln!(self.out, "  sha256      {}", Digest::of(&wasm))?;
         let interfaces = self.host.interfaces(&manifest, &wasm).await?;
+        let built_against = interfaces.contract().into_iter().collect::<Vec<_>>().join(", ");
+        let linked = self.host.versions().collect::<Vec<_>>().join(", ");
+        writeln!(self.out, "  contract    {} (linked here: {linked})", Line(&built_against))?;
         for (what, names) in [("exports", &interfaces.exports), ("imports", &interfaces.imports)] {
             let names = if names.is_empty() {
                 "nothing".to_owned()

@@ -38,7 +38,7 @@ async fn an_import_of_another_version_is_refused_with_both() {
     let err = refusal_of(&importing("dsh:session/query@0.2.0")).await;
     let LoadError::Version { interface, wanted, offered, .. } = &err else { panic!("{err:?}") };
     assert_eq!(
-        (interface.as_str(), wanted.as_str(), *offered),
+        (interface.as_str(), wanted.as_str(), offered.as_str()),
         ("dsh:session/query", "0.2.0", "0.1.0")
     );
 }

@@ -7,6 +7,7 @@ mod death;
 mod decision;
 mod gate;
 mod host;
+mod kept;
 mod limit;
 mod load;
 mod message;
