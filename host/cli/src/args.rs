@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dsh_session::Encoding;
 use dsh_tools::Rule;
 
-pub(crate) use plugin::Plugin;
 pub(crate) use plugin::{Add, Granted, Upgrade};
+pub(crate) use plugin::{Explain, Plugin};
 
 /// Sandboxed plugins in an agent's loop, on the session logs of dsh.
 #[derive(Debug, Parser)]
@@ -84,6 +84,7 @@ impl Command {
             Self::Run(args) => Some(&mut args.common),
             Self::Sessions(args) => Some(&mut args.common),
             Self::Show(args) => Some(&mut args.common),
+            Self::Plugin(Plugin::Explain(args)) => Some(&mut args.common),
             Self::Compact(args) => Some(&mut args.common),
             Self::Mentions(args) => Some(&mut args.common),
             // It looks at settings itself, and tells what is wrong with them.

@@ -1,6 +1,7 @@
 //! `plugin`: shows, adds, grants, replaces and removes plugins.
 
 mod add;
+mod explain;
 mod inspect;
 mod journals;
 mod list;
@@ -46,6 +47,11 @@ pub(crate) async fn plugin(
         let folder = harness::folder(&own.plugins, around);
         return list::list(folder, &Options::standard().plugins, json, out).await;
     }
+    if let Plugin::Explain(args) = &args {
+        // A log says what it says, wherever plugins are.
+        explain::explain(harness::folder(&own.plugins, around), args, out).await?;
+        return Ok(Exit::Done);
+    }
     let folder = harness::folder(&own.plugins, around);
     let folder = folder.context(
         "no data folder is known for this user; say where plugins are with --plugins DIR",
@@ -55,7 +61,7 @@ pub(crate) async fn plugin(
     let standard = Options::standard().plugins;
     let mut bench = Bench { folder, host, standard, around, out };
     match args {
-        Plugin::List { .. } => {}
+        Plugin::List { .. } | Plugin::Explain(_) => {}
         Plugin::Add(args) => bench.add(&args).await?,
         Plugin::Inspect(args) => bench.inspect(&args.plugin).await?,
         Plugin::Check(args) => return bench.check(&args.plugin).await,

@@ -7,7 +7,7 @@ use std::io::Write;
 
 pub use conversation::Conversation;
 
-use dsh_session::{Block, Encoding, Fold, ReadSession, SessionId, Sessions};
+use dsh_session::{Block, Encoding, Fold, Message, ReadSession, SessionId, Sessions};
 
 use crate::args::Show;
 use crate::exit::Exit;
@@ -32,7 +32,7 @@ pub(crate) async fn show(args: &Show, out: &mut dyn Write) -> anyhow::Result<Exi
 }
 
 /// Reads a session whole, where it holds up nobody.
-async fn read<F: Fold + 'static>(
+pub(crate) async fn read<F: Fold + 'static>(
     sessions: &Sessions,
     id: &SessionId,
     mut fold: F,
@@ -43,6 +43,12 @@ async fn read<F: Fold + 'static>(
         Ok((read, fold))
     });
     read.await?
+}
+
+/// The plugins that changed a message on its way, as its source names them.
+pub(crate) fn rewriters(message: &Message) -> Vec<String> {
+    let source = message.source().facts.object().ok();
+    source.and_then(|source| source.read("rewrittenBy")).unwrap_or_default()
 }
 
 /// A block as text, in the words that a model's protocol has for it.

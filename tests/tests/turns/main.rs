@@ -7,6 +7,7 @@ mod commands;
 mod compacting;
 mod desk;
 mod doctor;
+mod explaining;
 mod failing;
 mod hostile;
 mod interop;

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use super::Common;
+
 /// What can be asked about plugins.
 #[derive(Debug, Subcommand)]
 #[command(after_help = PATH)]
@@ -77,6 +79,20 @@ pub enum Plugin {
         #[arg(long, default_value_t = 50)]
         lines: usize,
     },
+    /// Explains a turn: which plugins ran, what each changed, and which bytes of its requests came from whom.
+    Explain(Explain),
+}
+
+/// Options of `plugin explain`.
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// Where, and for whom.
+    #[command(flatten)]
+    pub common: Common,
+    /// The session's id, the beginning of it, or its `dsh-session:` URI.
+    pub session: String,
+    /// The number of the turn, from 1 [default: the latest]
+    pub turn: Option<u64>,
 }
 
 /// Options of `plugin add`.

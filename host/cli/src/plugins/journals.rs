@@ -1,6 +1,7 @@
 //! `plugin log` and `plugin audit`: what plugins said, and what was decided about them.
 
 use std::collections::VecDeque;
+use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
 use dsh_plugin_folder::Journal;
@@ -27,13 +28,25 @@ fn last(
     Ok(kept)
 }
 
-fn text<'a>(line: &'a Value, key: &str) -> &'a str {
+pub(super) fn text<'a>(line: &'a Value, key: &str) -> &'a str {
     line.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn time(line: &Value) -> String {
     let at = line.get("at").and_then(Value::as_u64).unwrap_or_default();
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at)).to_string()
+}
+
+/// Writes one line of the audit file; nothing where it is no object.
+pub(super) fn deed(line: Value, out: &mut dyn Write) -> io::Result<()> {
+    let at = time(&line);
+    let Value::Object(mut more) = line else { return Ok(()) };
+    let mut word =
+        |key| more.remove(key).and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default();
+    let (what, plugin) = (word("what"), word("plugin"));
+    more.remove("at");
+    let more = Value::Object(more).to_string();
+    writeln!(out, "{at} {:<12} {} {}", Line(&what), Line(&plugin), Line(&more))
 }
 
 impl Bench<'_> {
@@ -58,17 +71,7 @@ impl Bench<'_> {
     /// Shows what was decided about plugins.
     pub(super) fn audit(&mut self, lines: usize) -> anyhow::Result<()> {
         for line in last(&self.folder.audit(), lines, |_| true)? {
-            let at = time(&line);
-            let Value::Object(mut more) = line else { continue };
-            let mut word = |key| {
-                more.remove(key)
-                    .and_then(|word| Some(word.as_str()?.to_owned()))
-                    .unwrap_or_default()
-            };
-            let (what, plugin) = (word("what"), word("plugin"));
-            more.remove("at");
-            let more = Value::Object(more).to_string();
-            writeln!(self.out, "{at} {:<12} {} {}", Line(&what), Line(&plugin), Line(&more))?;
+            deed(line, self.out)?;
         }
         Ok(())
     }

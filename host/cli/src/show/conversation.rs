@@ -226,9 +226,8 @@ fn speaker(message: &Message) -> &str {
 
 /// The plugins that changed a message, as its source names them.
 fn rewritten_by(message: &Message) -> String {
-    let source = message.source().facts.object().ok();
-    let plugins: Option<Vec<String>> = source.and_then(|source| source.read("rewrittenBy"));
-    plugins.map_or_else(|| "another client".to_owned(), |plugins| plugins.join(", "))
+    let plugins = super::rewriters(message);
+    if plugins.is_empty() { "another client".to_owned() } else { plugins.join(", ") }
 }
 
 fn said(out: &mut dyn Write, who: &str, text: &str) -> io::Result<()> {
