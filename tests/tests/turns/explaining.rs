@@ -3,6 +3,8 @@
 use std::fs;
 
 use dsh_plugin_host::Manifest;
+use dsh_session::Encoding;
+use dsh_tests::Rig;
 use dsh_wasm::Exit;
 use program_tests as programs;
 use serde_json::{Value, json};
@@ -120,4 +122,25 @@ async fn a_rejection_names_its_plugin_and_made_no_request() {
     let text = explained(&desk, &[session]).await.unwrap();
     assert!(text.contains("gate let no step begin: not now"), "{text}");
     assert!(text.contains("no request was made"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_of_a_recorded_session_is_the_surface_before_its_reply() {
+    let Some(rig) = Rig::recorded(Encoding::Raw).await else { return };
+    let (desk, root) = (Desk::new(&[]), rig.root().to_str().unwrap());
+    for session in ["plain-turns", "tools-basic", "compact-twice", "no-cwd-fork"] {
+        let explain = ["plugin", "explain", "--json", "--root", root, session];
+        let told: Value = serde_json::from_str(&desk.run(&explain).await.out).unwrap();
+        check_sums(&told);
+        let request = told["requests"].as_array().unwrap().last().unwrap();
+        let parts = request["messages"].as_array().unwrap();
+        let surface = desk.run(&["show", "--surface", "--json", "--root", root, session]).await.out;
+        let before = surface.lines().take(parts.len()).map(|line| {
+            let node: Value = serde_json::from_str(line).unwrap();
+            (node["seq"].clone(), json!(node["message"].to_string().len()))
+        });
+        let parts = parts.iter().map(|part| (part["seq"].clone(), part["bytes"].clone()));
+        assert!(parts.len() > 0 && parts.len() < surface.lines().count(), "{session}: {told}");
+        assert_eq!(parts.collect::<Vec<_>>(), before.collect::<Vec<_>>(), "{session}");
+    }
 }
