@@ -6,6 +6,7 @@ mod plugins;
 mod root;
 mod servers;
 mod settings;
+mod tools;
 
 use std::io::Write;
 use std::path::Path;
@@ -28,6 +29,7 @@ pub(crate) async fn doctor(
     root::check(args.common.root.as_deref(), &held, &mut report)?;
     plugins::check(&held.plugins, around, &mut report).await?;
     model::check(&held, around, &mut report).await?;
+    tools::check(&held, &mut report)?;
     servers::check(&held, around, &cwd, &mut report).await?;
     report.close()
 }

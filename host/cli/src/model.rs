@@ -106,7 +106,11 @@ fn services() -> String {
     PROVIDERS.each_ref().map(|provider| provider.name).join(", ")
 }
 
-fn offline(said: &str) -> anyhow::Result<Arc<dyn Model>> {
+/// The model of this name that works offline.
+///
+/// # Errors
+/// When its script cannot be read or used.
+pub(crate) fn offline(said: &str) -> anyhow::Result<Arc<dyn Model>> {
     let Some(file) = said.strip_prefix("script:") else {
         return Ok(Arc::new(Echo));
     };

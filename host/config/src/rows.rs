@@ -278,7 +278,7 @@ pub const ROWS: &[Row] = &[
         name: "side.context-event",
         kind: Kind::Choice(&["user/message", "context/message"]),
         default: Some("\"user/message\""),
-        guard: Guard::Open,
+        guard: Guard::Trusted,
         about: "How context messages are logged; today's dsh refuses the second form.",
     },
 ];

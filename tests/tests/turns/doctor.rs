@@ -152,3 +152,40 @@ async fn a_root_that_cannot_be_written_is_named() {
         assert!(ran.out.contains("fault    root-not-writable"), "{}", ran.out);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_would_keep_a_turn_from_beginning_is_named() {
+    let desk = Desk::new(&[(
+        "config/config.toml",
+        "model.name = 'script:/nofile'\ntools.enabled = ['read', 'raed']\n\
+         approval.allow = ['read', 'shell(']\nside.context-event = 'context/message'\n",
+    )]);
+    let found = findings(&desk, &[]).await;
+    told(&found, "model-unusable", "fault", "\"/nofile\" cannot be read");
+    told(&found, "tool-unknown", "fault", "`tools.enabled`: there is no tool \"raed\"");
+    told(&found, "rule-broken", "fault", "`approval.allow`: ");
+    told(&found, "context-event-old", "warning", "refuses the logs");
+    let faults = found.1.iter().filter(|(_, grade, _)| grade == "fault");
+    assert_eq!(faults.count(), 3, "what is right is no finding: {:?}", found.1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_plugin_wants_and_has_not_is_named() {
+    let desk = Desk::new(&[]);
+    let manifest = "id = 'stranger'\nversion = '1'\ncomponent = 'it.wasm'\n\
+                    [declares]\nrewrite-user = true\n";
+    let passes = fs::read(program_tests::PASSES).unwrap();
+    let wasm = dsh_plugin_host::Manifest::embed(manifest, &passes).unwrap();
+    fs::write(desk.path("project/it.wasm"), wasm).unwrap();
+    assert_eq!(desk.run(&["plugin", "add", "it.wasm"]).await.exit, Ok(Exit::Done));
+    told(
+        &findings(&desk, &[]).await,
+        "plugin-not-granted",
+        "warning",
+        "stranger wants, and is not granted: rewrite-user",
+    );
+    let grant = ["plugin", "grant", "stranger", "rewrite-user"];
+    assert_eq!(desk.run(&grant).await.exit, Ok(Exit::Done));
+    let Found(_, found) = findings(&desk, &[]).await;
+    assert!(!found.iter().any(|(name, _, _)| name == "plugin-not-granted"), "{found:?}");
+}

@@ -92,7 +92,16 @@ async fn a_plugin_is_added_granted_broken_replaced_and_removed() {
     // The fourth was not even called.
     assert_eq!(fares["faults"], 3, "{fares}");
     assert!(done(&desk, &["log", "stranger"]).await.contains("quarantine"));
-    done(&desk, &["release", "stranger"]).await;
+    let doctor = desk.run(&["doctor"]).await;
+    assert_eq!(doctor.exit, Ok(Exit::Failed), "{}", doctor.out);
+    assert!(doctor.out.contains("plugin-quarantined"), "{}", doctor.out);
+    assert!(doctor.out.contains("`dsh-wasm plugin release stranger`"), "{}", doctor.out);
+    let said = done(&desk, &["enable", "stranger"]).await;
+    assert!(said.contains("is in quarantine") && !said.contains("runs"), "{said}");
+    assert!(said.contains("dsh-wasm plugin release stranger"), "{said}");
+    assert_eq!(done(&desk, &["release", "stranger"]).await, "stranger is called again\n");
+    let said = done(&desk, &["release", "stranger"]).await;
+    assert!(said.contains("is not in quarantine"), "{said}");
     assert_eq!(listed(&desk).await.unwrap()["state"], "runs");
 
     done(&desk, &["rollback", "stranger"]).await;
@@ -235,4 +244,17 @@ async fn a_program_that_runs_takes_up_what_changes() {
     until(&harness, |harness| digest(harness).is_none()).await;
     done(&desk, &["remove", "stranger"]).await;
     assert_eq!(pinned.plugin("stranger").unwrap().digest(), of(programs::PASSES).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_added_in_the_place_of_what_is_part_of_the_program() {
+    let desk = Desk::new(&[]);
+    for id in ["session-reference", "sidechat"] {
+        let manifest = manifest("9", "").replace("stranger", id);
+        let wasm = Manifest::embed(&manifest, &fs::read(programs::PASSES).unwrap()).unwrap();
+        fs::write(desk.path("project/it.wasm"), wasm).unwrap();
+        let said = refused(&desk, &["add", "it.wasm"]).await;
+        assert!(said.contains(id) && said.contains("another `id`"), "{said}");
+    }
+    assert!(!done(&desk, &["list"]).await.contains(" 9\n"));
 }

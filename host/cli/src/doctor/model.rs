@@ -19,7 +19,16 @@ pub(super) async fn check(
     let name = &settings.model.name;
     let chat = match model::service(settings, around).await {
         Ok(Some(chat)) => chat,
-        Ok(None) => return Ok(report.ok("model", &format!("{name}, which works offline"))?),
+        Ok(None) => {
+            match model::offline(name) {
+                Ok(_) => report.ok("model", &format!("{name}, which works offline"))?,
+                Err(error) => {
+                    let fix = "correct `model.name`; after `script:` stands the path of a script";
+                    report.fault("model-unusable", &format!("{error:#}"), fix)?;
+                }
+            }
+            return Ok(());
+        }
         Err(error) => {
             let fix = "correct the keys that begin with `model.`; docs/config.md has each of them";
             return Ok(report.fault("model-unusable", &format!("{error:#}"), fix)?);

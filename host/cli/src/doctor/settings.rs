@@ -27,6 +27,11 @@ pub(super) fn check(
         Ok(here) => {
             project(&here, report)?;
             instructions(&here, around, cwd, report)?;
+            if here.settings.context_event == "context/message" {
+                let says = "`side.context-event` is \"context/message\": today's dsh refuses the logs that are written so";
+                let fix = "take it out, unless an older harness reads these logs";
+                report.warning("context-event-old", says, fix)?;
+            }
             Ok(here.settings)
         }
         Err(error) => {

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use dsh_plugin_folder::{Fetched, FolderError, Grant, Source};
-use dsh_plugin_host::OperatorFile;
+use dsh_plugin_folder::{Change, Digest, Fetched, FolderError, Grant, Source};
+use dsh_plugin_host::{OperatorFile, Quarantine};
 use serde_json::{Value, json};
 
 use super::Bench;
 use crate::args::Add;
+use crate::harness::Composed;
 use crate::visible::Line;
 
 /// How long a compilation can take before it is mentioned.
@@ -20,6 +21,12 @@ impl Bench<'_> {
         let source = Source::of(&args.source, &self.around.cwd)?;
         let fetched = Fetched::from(source).await?;
         let id = fetched.manifest.id.clone();
+        if self.standard(&id)?.is_some() {
+            anyhow::bail!(
+                "{} carries the id of a plugin that is part of the program, which nothing stands in for: give it another `id` in its plugin.toml",
+                Line(&id)
+            );
+        }
         let grants = super::terms::asked(&args.grant, &fetched.manifest)?;
         let mut change = self.folder.change()?;
         if let Some(there) = change.lock.get(&id) {
@@ -109,9 +116,16 @@ impl Bench<'_> {
             let loaded = self.host.load(manifest, &wasm, settings, &grants).await;
             loaded.map_err(|err| crate::installed::advised(&err)).context("it stays disabled")?;
         }
+        let quarantine = self.quarantine(&change, id)?;
         change.keep()?;
         self.did("enabled", id, Value::Null)?;
-        writeln!(self.out, "{id} runs from the next turn on")?;
+        match quarantine {
+            None => writeln!(self.out, "{id} runs from the next turn on")?,
+            Some(quarantine) => {
+                writeln!(self.out, "{id} is enabled, but {}", Line(&quarantine.to_string()))?;
+                writeln!(self.out, "then: dsh-wasm plugin release {id}")?;
+            }
+        }
         Ok(())
     }
 
@@ -133,19 +147,38 @@ impl Bench<'_> {
         // Unknown ids are named with those that there are.
         let enabled = self.folder.read()?.operator.enabled(id).unwrap_or(true);
         change.edits.enable(id, enabled)?;
+        let was = self.quarantine(&change, id)?;
         self.folder.release(id)?;
         // Programs that run look at the folder when a file of it changes.
         change.keep()?;
-        self.did("released", id, Value::Null)?;
-        writeln!(self.out, "{id} is called again")?;
+        match (was, enabled) {
+            (None, _) => writeln!(self.out, "{id} is not in quarantine; nothing is changed")?,
+            (Some(_), on) => {
+                self.did("released", id, Value::Null)?;
+                let how = if on { "is called again" } else { "is out of quarantine, and disabled" };
+                writeln!(self.out, "{id} {how}")?;
+            }
+        }
         Ok(())
+    }
+
+    /// Why a plugin is not called, though it may be enabled.
+    fn quarantine(&self, change: &Change, id: &str) -> anyhow::Result<Option<Quarantine>> {
+        let digest = match change.lock.get(id) {
+            Some(locked) => locked.pin.component.clone(),
+            None => match self.standard(id)? {
+                Some(composed) => Digest::of(&composed.wasm),
+                None => return Ok(None),
+            },
+        };
+        Ok(self.folder.standing(id, digest.as_str())?.quarantine)
     }
 
     /// Removes a plugin and all that is its own.
     pub(super) fn remove(&mut self, id: &str) -> anyhow::Result<()> {
         let mut change = self.folder.change()?;
         if !change.lock.remove(id) {
-            if self.is_standard(id)? {
+            if self.standard(id)?.is_some() {
                 anyhow::bail!(
                     "{id} is part of the program: `dsh-wasm plugin disable {id}` keeps it from running"
                 );
@@ -175,12 +208,13 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn is_standard(&self, id: &str) -> anyhow::Result<bool> {
+    /// The plugin of the binary's with this id.
+    fn standard(&self, id: &str) -> anyhow::Result<Option<&Composed>> {
         for composed in &self.standard {
             if dsh_plugin_host::Manifest::parse(&composed.manifest)?.id == id {
-                return Ok(true);
+                return Ok(Some(composed));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }
