@@ -6,6 +6,7 @@ mod instructions;
 mod pinned;
 mod pre_step;
 mod sessions;
+mod stored;
 
 pub(crate) use agents::Crew;
 pub use gate::Gate;
@@ -14,3 +15,4 @@ pub(crate) use instructions::{Instructed, summary};
 pub(crate) use pinned::Pinned;
 pub use pre_step::Sandbox;
 pub use sessions::Reader;
+pub use stored::Stored;

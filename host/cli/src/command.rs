@@ -13,7 +13,7 @@ use crate::aside::{Aside, Beside};
 use crate::exit::Exit;
 use crate::harness::Harness;
 use crate::run::{self, Shower};
-use crate::slash::Ran;
+use crate::slash::{Attended, Ran};
 use crate::surroundings::Surroundings;
 use crate::visible::{Line, Lines};
 use crate::{find, harness};
@@ -76,13 +76,13 @@ pub(crate) async fn command(
     let (harness, model, beside) =
         run::prepare(&root, answering, None, globals, around, cwd, err).await?;
     // Held until the command is over; dropped and not closed, as closing writes.
-    let agent = match asked.acts {
-        true => Some(harness.resume(&id, model).await?),
+    let attended = match asked.acts {
+        true => Some(harness.attend(&id, model).await?),
         false => None,
     };
     let (json, beside) = (asked.on.common.json, Some(beside));
     let mut client = Client { harness: &harness, around, json, out, err, beside };
-    client.run(&id, agent.as_ref(), asked.line, edited, asked.yes).await
+    client.run(&id, attended.as_ref(), asked.line, edited, asked.yes).await
 }
 
 /// The text of a draft as the person left it.
@@ -113,13 +113,13 @@ impl Client<'_> {
     async fn run(
         &mut self,
         id: &SessionId,
-        agent: Option<&Agent>,
+        attended: Option<&Attended>,
         mut line: String,
         mut edited: Option<String>,
         yes: bool,
     ) -> anyhow::Result<Exit> {
         loop {
-            let Some(ran) = self.wait(id, agent, &line, edited.take()).await? else {
+            let Some(ran) = self.wait(id, attended, &line, edited.take()).await? else {
                 return Ok(Exit::Interrupted);
             };
             let question = match ran {
@@ -151,13 +151,23 @@ impl Client<'_> {
     async fn wait(
         &mut self,
         id: &SessionId,
-        agent: Option<&Agent>,
+        attended: Option<&Attended>,
         line: &str,
         edited: Option<String>,
     ) -> anyhow::Result<Option<Ran>> {
-        let mut events = agent.map(|agent| agent.live().subscribe());
+        let mut events = match attended {
+            Some(Attended::Agent(agent)) => Some(agent.live().subscribe()),
+            _ => None,
+        };
         let harness = self.harness.clone();
-        let running = harness.command(id, line, edited);
+        let running = async {
+            match attended {
+                Some(Attended::Stored(stored)) => {
+                    harness.command_beside(stored, line, edited).await
+                }
+                _ => harness.command(id, line, edited).await,
+            }
+        };
         tokio::pin!(running);
         loop {
             let event = async {

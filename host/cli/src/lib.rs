@@ -40,13 +40,13 @@ mod warnings;
 
 use std::io::Write;
 
-pub use adapter::{Gate, InstructionFiles, Reader, Sandbox};
+pub use adapter::{Gate, InstructionFiles, Reader, Sandbox, Stored};
 pub use args::{Cli, Command};
 pub use exit::Exit;
 pub use find::{mention, uri};
 pub use harness::{Composed, Harness, Loaded, Options};
 pub use show::Conversation;
-pub use slash::Ran;
+pub use slash::{Attended, Ran};
 pub use surroundings::{Person, Surroundings};
 pub use tooling::Tooling;
 pub use visible::Lines;

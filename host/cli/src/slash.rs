@@ -1,11 +1,13 @@
 //! Slash commands: which plugin offers one, and what it came to.
 
-use anyhow::Context as _;
-use dsh_agent::Agent;
-use dsh_plugin_host::{Cause, Draft, Invocation, Outcome, Plugin, Question, Seam};
-use dsh_session::SessionId;
+use std::sync::Arc;
 
-use crate::adapter::Crew;
+use anyhow::Context as _;
+use dsh_agent::{Agent, Model};
+use dsh_plugin_host::{Cause, Draft, Invocation, Outcome, Plugin, Question, Seam};
+use dsh_session::{SessionId, StoreError, WriteError};
+
+use crate::adapter::{Crew, Stored};
 use crate::harness::Harness;
 use crate::visible::Line;
 
@@ -28,7 +30,32 @@ pub enum Ran {
     Question(Question),
 }
 
+/// A session that a command is given in.
+pub enum Attended {
+    /// Its agent lives here.
+    Agent(Agent),
+    /// Another process writes it: commands read it as it is stored, and change nothing there.
+    Stored(Box<Stored>),
+}
+
 impl Harness {
+    /// An agent on a stored session, as [`Harness::resume`] has it; where another process writes the session, what is
+    /// stored of it. Nothing is written or repaired then.
+    ///
+    /// # Errors
+    /// When there is no such session, or its log cannot be read or continued.
+    pub async fn attend(&self, id: &SessionId, model: Arc<dyn Model>) -> anyhow::Result<Attended> {
+        let composition = self.composition(model);
+        match self.continued(id, composition.clone()).await {
+            Ok(agent) => Ok(Attended::Agent(agent)),
+            Err(StoreError::Write(WriteError::Held { holder })) => {
+                let stored = Stored::read(self, id, holder, composition).await?;
+                Ok(Attended::Stored(Box::new(stored)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Runs a command such as `/side why?` in a session; `edited` is the text of a draft that was accepted.
     ///
     /// Commands on one session run one at a time. One that acts on agents finds the session's own only while that
@@ -42,10 +69,33 @@ impl Harness {
         line: &str,
         edited: Option<String>,
     ) -> anyhow::Result<Ran> {
+        self.run(session, None, line, edited).await
+    }
+
+    /// The same in a session that another process writes. A command that would change it is refused as `held`.
+    ///
+    /// # Errors
+    /// As [`Harness::command`].
+    pub async fn command_beside(
+        &self,
+        stored: &Stored,
+        line: &str,
+        edited: Option<String>,
+    ) -> anyhow::Result<Ran> {
+        self.run(stored.id(), Some(stored), line, edited).await
+    }
+
+    async fn run(
+        &self,
+        session: &SessionId,
+        stored: Option<&Stored>,
+        line: &str,
+        edited: Option<String>,
+    ) -> anyhow::Result<Ran> {
         let (name, arguments) = split(line)?;
         let plugin = self.offering(name).await?;
         let _alone = self.roster().alone(session).await;
-        let crew = std::sync::Arc::new(Crew::new(self.clone()));
+        let crew = Arc::new(Crew::new(self.clone(), stored.cloned()));
         let services = self.services().clone().with_agents(crew.clone());
         let header = match self.sessions().live(session) {
             Some(live) => live.header().clone(),

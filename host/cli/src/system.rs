@@ -3,7 +3,7 @@
 //! Nothing else in a log says it before the first request, and a session that is opened again must not get another one.
 
 use dsh_plugin_host::Failure;
-use dsh_session::{Json, Live, Message};
+use dsh_session::{Event, Fold, Header, Json, Live, Message, Source};
 
 use crate::harness::SYSTEM;
 
@@ -29,5 +29,43 @@ pub(crate) fn of(live: &Live) -> Option<String> {
     // The first of its own events ends the seed.
     let first = live.header().seed_length? + 1;
     let note = live.notes().into_iter().find(|note| note.seq == Some(first))?;
-    note.source.facts.object().ok()?.read(MEMBER)
+    said(&note.source)
+}
+
+/// The system prompt that a session was born with, told by its log.
+pub(crate) struct Born {
+    first: Option<u64>,
+    system: Option<String>,
+}
+
+impl Born {
+    /// For the session with this header; fold its whole log.
+    pub(crate) fn new(header: &Header) -> Self {
+        Self { first: header.seed_length.map(|length| length + 1), system: None }
+    }
+
+    /// As [`of`].
+    pub(crate) fn system(self) -> Option<String> {
+        self.system
+    }
+}
+
+impl Fold for Born {
+    fn event(&mut self, event: &Event) {
+        if Some(event.seq) == self.first {
+            let message = Message::parse(event.data.clone()).ok();
+            self.system = message.and_then(|message| said(message.source()));
+        }
+    }
+
+    fn wants_chunks(&self) -> bool {
+        false
+    }
+}
+
+fn said(source: &Source) -> Option<String> {
+    if &*source.kind != "plugin" {
+        return None;
+    }
+    source.facts.object().ok()?.read(MEMBER)
 }

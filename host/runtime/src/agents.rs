@@ -14,7 +14,7 @@ use crate::session::Asker;
 /// sessions that they create: a plugin cannot name an agent.
 #[async_trait]
 pub trait Agents: Send + Sync {
-    /// The agent of `asker`'s session.
+    /// The agent of `asker`'s session; where another process writes that, one that only reads.
     ///
     /// # Errors
     ///
@@ -65,7 +65,8 @@ pub trait LiveAgent: Send + Sync {
     ///
     /// # Errors
     ///
-    /// `unavailable`, if it could not be written; nothing of it is left then.
+    /// `held`, if another process writes the session; `unavailable`, if it could not be written. Nothing of it is left
+    /// then.
     async fn inject(&self, context: Context, key: &str) -> Result<Delivery, Failure>;
 
     /// Puts `context` in the place of `message`, which the same plugin injected.
@@ -73,7 +74,8 @@ pub trait LiveAgent: Send + Sync {
     /// # Errors
     ///
     /// `not-found`, if no message of the plugin has that id; `withdrawn`, if another stands in its place already;
-    /// `sent`, if a request that held it was sent; `unavailable`, if it could not be written.
+    /// `sent`, if a request that held it was sent; `held`, as of [`LiveAgent::inject`]; `unavailable`, if it could not be
+    /// written.
     async fn withdraw(&self, message: &str, context: Context) -> Result<(), Failure>;
 
     /// Logs a context message and runs a turn on it, after a turn that runs already. Where the same plugin asked
@@ -83,7 +85,8 @@ pub trait LiveAgent: Send + Sync {
     ///
     /// # Errors
     ///
-    /// `turn-failed`, `turn-cancelled`, `turn-blocked` and `no-text`, with the turn's own failure in the details.
+    /// `turn-failed`, `turn-cancelled`, `turn-blocked` and `no-text`, with the turn's own failure in the details; `held`,
+    /// as of [`LiveAgent::inject`].
     async fn ask(&self, context: Context, key: &str) -> Result<Answer, Failure>;
 }
 

@@ -8,6 +8,7 @@ mod faulty;
 mod fork;
 mod forms;
 mod gate;
+mod held;
 mod interop;
 mod merge;
 mod shown;

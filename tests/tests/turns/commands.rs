@@ -159,6 +159,21 @@ async fn a_session_that_is_being_written_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_being_written_has_side_sessions() {
+    let rig = Rig::empty().await;
+    let id = rig.session(&["hello"]).await.to_string();
+    let _held = rig.harness.sessions().open(&SessionId::new(&id), ()).await.unwrap();
+    let ran = dsh_wasm(rig.root(), &["side", &id, "why?"]).await;
+    let said = ran.out.starts_with("You said: why?\n");
+    assert!(ran.exit == Ok(Exit::Done) && said, "{}{}", ran.out, ran.err);
+    let ran = dsh_wasm(rig.root(), &["command", &id, "/side so?"]).await;
+    let said = ran.out.starts_with("You said: so?\n");
+    assert!(ran.exit == Ok(Exit::Done) && said, "{}{}", ran.out, ran.err);
+    let ran = dsh_wasm(rig.root(), &["command", &id, "/sides"]).await;
+    assert_eq!((ran.exit, ran.out.lines().count()), (Ok(Exit::Done), 2), "{}", ran.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_script_answers_line_by_line() {
     let rig = Rig::empty().await;
     let script = rig.beside().join("replies.jsonl");

@@ -9,6 +9,7 @@ use dsh_plugin_host::{Answer, Asker, Birth, Context, Delivery, Failure, LiveAgen
 use dsh_session::{Message, Seed, SessionId, StoreError, WriteError};
 
 use super::pre_step::context;
+use super::stored::Stored;
 use crate::harness::{Harness, SYSTEM};
 use crate::system;
 
@@ -16,11 +17,13 @@ use crate::system;
 pub(crate) struct Crew {
     harness: Harness,
     held: Arc<Mutex<Vec<Agent>>>,
+    /// The session that the command was given in, where another process writes it.
+    stored: Option<Stored>,
 }
 
 impl Crew {
-    pub(crate) fn new(harness: Harness) -> Self {
-        Self { harness, held: Arc::default() }
+    pub(crate) fn new(harness: Harness, stored: Option<Stored>) -> Self {
+        Self { harness, held: Arc::default(), stored }
     }
 
     /// The agent that the command held on this session.
@@ -38,6 +41,10 @@ impl Crew {
 impl host::Agents for Crew {
     async fn current(&self, asker: &Asker) -> Result<Arc<dyn LiveAgent>, Failure> {
         let id = asker.session.as_deref().and_then(SessionId::from_escaped);
+        if let Some(stored) = self.stored.as_ref().filter(|stored| Some(stored.id()) == id.as_ref())
+        {
+            return Ok(Arc::new(stored.lent(self.harness.clone(), self.held.clone())));
+        }
         let agent = id.and_then(|id| self.harness.agent(&id));
         let none = || Failure::new("no-agent", "the session has no live agent here");
         Ok(Arc::new(self.member(agent.ok_or_else(none)?)))
@@ -161,11 +168,11 @@ impl LiveAgent for Member {
 }
 
 /// What a session can inherit, with what the agent that it comes from is put together from.
-struct Inheritance {
-    harness: Harness,
-    held: Arc<Mutex<Vec<Agent>>>,
-    seed: Seed,
-    from: Arc<Composition>,
+pub(super) struct Inheritance {
+    pub(super) harness: Harness,
+    pub(super) held: Arc<Mutex<Vec<Agent>>>,
+    pub(super) seed: Seed,
+    pub(super) from: Arc<Composition>,
 }
 
 #[async_trait]
@@ -203,7 +210,7 @@ fn logged(added: &Context) -> Result<Message, Failure> {
     context(added).map_err(|err| Failure::new("invalid-json", err.message))
 }
 
-fn unavailable(err: &dyn std::error::Error) -> Failure {
+pub(super) fn unavailable(err: &dyn std::error::Error) -> Failure {
     let chain = std::iter::successors(Some(err), |err| err.source());
     Failure::new("unavailable", chain.map(ToString::to_string).collect::<Vec<_>>().join(": "))
 }
