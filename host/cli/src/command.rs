@@ -147,7 +147,8 @@ impl Client<'_> {
         }
     }
 
-    /// Waits for the command, and shows what a model says meanwhile; none where the person gave it up.
+    /// Waits for the command, and shows what a model said meanwhile unless it comes to a draft, which is shown
+    /// itself; none where the person gave it up.
     async fn wait(
         &mut self,
         id: &SessionId,
@@ -159,6 +160,7 @@ impl Client<'_> {
             Some(Attended::Agent(agent)) => Some(agent.live().subscribe()),
             _ => None,
         };
+        let mut said = String::new();
         let harness = self.harness.clone();
         let running = async {
             match attended {
@@ -177,18 +179,22 @@ impl Client<'_> {
                 }
             };
             tokio::select! {
-                ran = &mut running => return ran.map(Some),
+                ran = &mut running => {
+                    if !said.is_empty() && !matches!(ran, Ok(Ran::Draft(_))) {
+                        writeln!(self.err, "{}", Lines(&said))?;
+                    }
+                    return ran.map(Some);
+                }
                 _ = tokio::signal::ctrl_c() => return Ok(None),
                 // A question is not answered: what a command asks a model for is no time to allow tools.
                 Some(Aside::Notice(text)) = Beside::next(&mut self.beside) => {
                     writeln!(self.err, "{}", Line(&text))?;
                 }
                 Some(event) = event => {
-                    if let Some(Shown::Text(text)) = Shown::of(&event) {
-                        write!(self.err, "{}", Lines(&text))?;
-                    }
-                    if &*event.kind == "turn/end" {
-                        writeln!(self.err)?;
+                    match Shown::of(&event) {
+                        Some(Shown::TurnStarted(_)) => writeln!(self.err, "The model is asked ...")?,
+                        Some(Shown::Text(text)) => said.push_str(&text),
+                        _ => {}
                     }
                 }
             }

@@ -75,7 +75,7 @@ impl Outcome {
             ("max-tokens", _) => "the reply ends here: the model's token limit is reached".into(),
             ("aborted", _) => "cancelled".into(),
             ("interrupted", _) => {
-                "this turn has no end: its process stopped, or still runs it".into()
+                "interrupted: its process stopped before this turn was done".into()
             }
             ("blocked", plugin) => {
                 let by = plugin.unwrap_or("the harness");

@@ -111,7 +111,7 @@ impl Log for Record {
             "at": harness::clock()(), "plugin": plugin.id(), "version": plugin.manifest().version,
             "digest": plugin.digest(), "export": called.export, "session": called.session,
             "turn": called.turn, "step": called.step, "outcome": called.outcome(),
-            "error": called.error.map(ToString::to_string), "fault": called.error.map(|error| error.cause.is_fault()),
+            "error": called.error.map(ToString::to_string), "fault": called.own_error().map(|error| error.cause.is_fault()),
             "cpuUs": micros(called.cpu), "wallUs": micros(called.wall), "memoryBytes": called.memory_bytes,
             "hostCalls": called.host_calls, "outputBytes": called.output_bytes, "logBytes": called.log_bytes,
         })));

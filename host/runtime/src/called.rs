@@ -26,7 +26,8 @@ pub struct Called<'a> {
     pub turn: Option<u64>,
     /// The step within the turn, from one.
     pub step: Option<u64>,
-    /// How it ended; none where it returned what it should.
+    /// How it ended; none where it returned what it should. It names another plugin where the call only passed on
+    /// what came through `next`.
     pub error: Option<&'a CallError>,
     /// The thread's CPU time inside the guest.
     pub cpu: Duration,
@@ -85,10 +86,18 @@ impl Decided<'_> {
 }
 
 impl Called<'_> {
-    /// How it ended, in a word: `ok`, `failed`, `trap`, `limit`, `refused`, `quarantined` or `not-exported`.
+    /// The error of this plugin itself; none where the call only passed one on.
+    #[must_use]
+    pub fn own_error(&self) -> Option<&CallError> {
+        self.error.filter(|error| error.plugin == self.plugin.id())
+    }
+
+    /// How it ended, in a word: `ok`, `failed`, `trap`, `limit`, `refused`, `quarantined` or `not-exported`, or
+    /// `passed-on` where the error is another plugin's.
     #[must_use]
     pub fn outcome(&self) -> &'static str {
-        match self.error.map(|error| &error.cause) {
+        match self.own_error().map(|error| &error.cause) {
+            None if self.error.is_some() => "passed-on",
             None => "ok",
             Some(Cause::Failed(_)) => "failed",
             Some(Cause::Trap(_)) => "trap",

@@ -179,6 +179,15 @@ async fn enter(plugin: &Plugin, link: Link) -> (Next, Result<Outcome, CallError>
             checked.map_err(Cause::Refused)
         }),
     };
+    let decided = match (&link.next, decided) {
+        // Passed on as it came: the link further down is the one that failed.
+        (Next::Failed(first), Err(Cause::Failed(failure)))
+            if first.plugin != plugin.id() && failure == first.to_failure() =>
+        {
+            Err(first.clone())
+        }
+        (_, decided) => decided.map_err(|cause| plugin.error(HANDLE, cause)),
+    };
     let ended = plugin.ended(services, state, HANDLE, decided);
     match link.next {
         Next::Failed(first) => (Next::Failed(first.clone()), Err(first)),

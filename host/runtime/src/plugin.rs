@@ -132,16 +132,17 @@ impl Plugin {
         self.0.health.admit(self.0.terms.limits.concurrent_calls, inside)
     }
 
-    /// Remembers how a call ended, tells the log what it came to, and says who ended it.
+    /// Remembers how a call ended, and tells the log what it came to. An error names the plugin that it is of: in a
+    /// chain another one, where the call only passed on what came through `next`.
     pub(crate) fn ended<R>(
         &self,
         services: &Services,
         state: &State,
         export: &'static str,
-        called: Result<R, Cause>,
+        ended: Result<R, CallError>,
     ) -> Result<R, CallError> {
-        let ended = called.map_err(|cause| self.error(export, cause));
-        let quarantine = self.0.health.ended(ended.as_ref().err());
+        let own = ended.as_ref().err().filter(|error| error.plugin == self.id());
+        let quarantine = self.0.health.ended(own);
         let session = state.asker.session.as_deref();
         let ((cpu, wall), (turn, step)) = (state.meter.totals(), state.turn.unzip());
         let called = Called {
@@ -204,7 +205,8 @@ impl Plugin {
     {
         state.place = self.admit(false).map_err(|cause| self.error(export, cause))?;
         let (called, store) = self.run(export, state, work).await;
-        self.ended(services, store.data(), export, called.flatten())
+        let called = called.flatten().map_err(|cause| self.error(export, cause));
+        self.ended(services, store.data(), export, called)
     }
 
     pub(crate) fn seams(&self) -> &Seams {

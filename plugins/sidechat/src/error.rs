@@ -30,6 +30,16 @@ pub enum Error {
     /// Nothing to hand back.
     #[error("nothing was said in this side session since it was opened; nothing was added")]
     NothingSaid,
+    /// A draft that was never made.
+    #[error(
+        "there is no draft of a note up to event {through} of this side session, in which something was said up to event {said}; nothing was added (/merge --preview makes a draft)"
+    )]
+    NoDraft {
+        /// What was asked for.
+        through: u64,
+        /// The last event that there can be a note about.
+        said: u64,
+    },
     /// A handback without text.
     #[error("the note is empty; nothing was added")]
     Empty,
@@ -56,6 +66,7 @@ impl Error {
             Self::NoTurn => "SIDECHAT_NO_TURN",
             Self::NotSide(_) => "SIDECHAT_NOT_A_SIDE_SESSION",
             Self::NothingSaid => "SIDECHAT_NOTHING_SAID",
+            Self::NoDraft { .. } => "SIDECHAT_NO_DRAFT",
             Self::Empty => "SIDECHAT_EMPTY_NOTE",
             Self::ParentGone => "SIDECHAT_PARENT_GONE",
             Self::NothingMerged => "SIDECHAT_NOTHING_MERGED",

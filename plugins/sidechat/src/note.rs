@@ -229,6 +229,11 @@ pub fn requests(own: &[Logged], through: u64) -> impl DoubleEndedIterator<Item =
     })
 }
 
+/// Whether there is a draft about the events up to `through`, where the last event said is `said`.
+pub fn drafted(own: &[Logged], through: u64, said: u64) -> bool {
+    through <= said && requests(own, through).next().is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -229,6 +229,14 @@ async fn side_note_can_be_edited_before_it_is_added_and_is_capped_like_any_other
     assert_eq!(draft.text, "A draft.");
     assert!(stage.notes(&stage.parent, "handback").is_empty());
     let accept = format!("/{} {}", draft.name, draft.arguments);
+    let through: u64 = draft.arguments.strip_prefix("--through=").unwrap().parse().unwrap();
+    for other in [0, through - 1, through + 1, u64::MAX] {
+        let line = format!("/merge --through={other}");
+        let refused = stage.rig.harness.command(id(&child), &line, Some("edited".into())).await;
+        let said = refused.err().map(|error| error.to_string()).unwrap();
+        assert!(said.contains("SIDECHAT_NO_DRAFT") && said.contains(&other.to_string()), "{said}");
+    }
+    assert!(stage.notes(&stage.parent, "handback").is_empty());
     let edited = "edited ".repeat(200);
     stage.rig.harness.command(id(&child), &accept, Some(edited)).await.unwrap();
     let note = stage.parent.live().messages().pop().unwrap().text();

@@ -58,6 +58,7 @@ async fn side_question_and_merge_from_the_command_line() {
         dsh_wasm(&rig, &[json!({ "text": "A draft." })], &["merge", child, "--preview"]).await;
     assert_eq!((draft.exit, &*draft.out), (Ok(Exit::Done), "A draft.\n"), "{}", draft.err);
     assert!(draft.err.contains("/merge --through="), "{}", draft.err);
+    assert!(!draft.err.contains("A draft."), "it is shown twice: {}", draft.err);
     // What was handed back is used again, so no model is asked.
     let merged = dsh_wasm(&rig, &[], &["merge", child]).await;
     assert!(merged.out.starts_with("A note of "), "{}{:?}", merged.out, merged.exit);

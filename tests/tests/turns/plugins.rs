@@ -53,11 +53,16 @@ async fn heard(desk: &Desk) -> Vec<String> {
     texts.map(|message| message["content"][0]["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// How a plugin stands, as `plugin list` says.
+/// How the stranger's plugin stands, as `plugin list` says.
 async fn listed(desk: &Desk) -> Option<Value> {
+    listed_as(desk, "stranger").await
+}
+
+/// How a plugin stands, as `plugin list` says.
+async fn listed_as(desk: &Desk, id: &str) -> Option<Value> {
     let lines = done(desk, &["list", "--json"]).await;
     let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.find(|line| line["id"] == "stranger")
+    lines.find(|line| line["id"] == id)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,6 +96,11 @@ async fn a_plugin_is_added_granted_broken_replaced_and_removed() {
     assert!(fares["state"].as_str().unwrap().contains("quarantine"), "{fares}");
     // The fourth was not even called.
     assert_eq!(fares["faults"], 3, "{fares}");
+    assert!(fares["lastError"].as_str().unwrap().starts_with("stranger: "), "{fares}");
+    // It stands around the stranger, and only passed on what came of it.
+    let outer = listed_as(&desk, "session-reference").await.unwrap();
+    assert!(outer["calls"].as_u64().unwrap() >= 4, "{outer}");
+    assert_eq!((&outer["faults"], &outer["lastError"]), (&0.into(), &Value::Null), "{outer}");
     assert!(done(&desk, &["log", "stranger"]).await.contains("quarantine"));
     let doctor = desk.run(&["doctor"]).await;
     assert_eq!(doctor.exit, Ok(Exit::Failed), "{}", doctor.out);

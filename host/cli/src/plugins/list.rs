@@ -64,7 +64,9 @@ fn fared(folder: &Folder) -> Result<HashMap<String, Fared>, FolderError> {
         let fared = all.entry(plugin.to_owned()).or_default();
         fared.walls.extend(line.get("wallUs").and_then(Value::as_u64));
         fared.faults += u64::from(line.get("fault").and_then(Value::as_bool).unwrap_or_default());
-        if let Some(error) = line.get("error").and_then(Value::as_str) {
+        // What came through `next` is booked where it happened.
+        let passed_on = line.get("outcome").is_some_and(|outcome| outcome == "passed-on");
+        if let (false, Some(error)) = (passed_on, line.get("error").and_then(Value::as_str)) {
             fared.last_error = Some(error.to_owned());
         }
     })?;

@@ -17,7 +17,15 @@ pub(super) async fn show(
     json: bool,
     full: bool,
 ) -> anyhow::Result<()> {
-    let (read, conversation) = super::read(sessions, id, Conversation::default()).await?;
+    // Most chunks are of messages that follow: only where a turn was cut short does one have to look at them.
+    let passing = Conversation { passes_chunks: true, ..Conversation::default() };
+    let (mut read, mut conversation) = super::read(sessions, id, passing).await?;
+    if conversation.was_cut() {
+        (read, conversation) = super::read(sessions, id, Conversation::default()).await?;
+    }
+    if read.closers > 0 {
+        conversation.left_open();
+    }
     if json {
         for entry in &conversation.entries {
             if let Entry::Message { message, .. } | Entry::Checkpoint { message, .. } = entry {
@@ -47,6 +55,16 @@ pub struct Conversation {
     rejected: Option<TurnEnd>,
     /// How many nodes the next checkpoint stands for.
     shadowed: usize,
+    /// What the model said in chunks that no message has yet.
+    saying: Vec<Said>,
+    /// Whether it is not shown what was said in turns that were cut short.
+    passes_chunks: bool,
+}
+
+/// A part of a reply that was cut short.
+enum Said {
+    Text(String),
+    Reasoning(String),
 }
 
 enum Entry {
@@ -64,8 +82,12 @@ enum Entry {
     Checkpoint { message: Message, shadowed: usize },
     /// A compaction that failed, and why.
     NoSummary(String),
+    /// What was said of a reply that never came to its end.
+    Cut(Vec<Said>),
     /// A turn is over.
     End(TurnEnd),
+    /// A turn whose end is not in the log.
+    Open,
 }
 
 impl Fold for Conversation {
@@ -83,9 +105,24 @@ impl Fold for Conversation {
             Some(Shown::TurnEnded(_, end)) => {
                 let end = self.rejected.take().unwrap_or(end);
                 self.entries.extend(self.claimed.drain(..).map(Entry::Unsent));
+                let saying = std::mem::take(&mut self.saying);
+                if end == TurnEnd::Interrupted && !saying.is_empty() {
+                    self.entries.push(Entry::Cut(saying));
+                }
                 self.entries.push(Entry::End(end));
             }
+            Some(Shown::Text(text)) => match self.saying.last_mut() {
+                Some(Said::Text(said)) => said.push_str(&text),
+                _ => self.saying.push(Said::Text(text)),
+            },
+            Some(Shown::Reasoning(text)) => match self.saying.last_mut() {
+                Some(Said::Reasoning(said)) => said.push_str(&text),
+                _ => self.saying.push(Said::Reasoning(text)),
+            },
+            Some(Shown::Retrying(_)) => self.saying.clear(),
+            _ if &*event.kind == "step/start" => self.saying.clear(),
             _ if &*event.kind == "assistant/message" => {
+                self.saying.clear();
                 let message = event.data.object().ok().and_then(|data| data.read("message"));
                 let message = message.and_then(|message| Message::parse(message).ok());
                 message.into_iter().for_each(|message| self.joined(message));
@@ -100,11 +137,23 @@ impl Fold for Conversation {
     }
 
     fn wants_chunks(&self) -> bool {
-        false
+        !self.passes_chunks
     }
 }
 
 impl Conversation {
+    /// Whether a turn ended with its process.
+    fn was_cut(&self) -> bool {
+        self.entries.iter().any(|entry| matches!(entry, Entry::End(TurnEnd::Interrupted)))
+    }
+
+    /// Says of the last turn that its end is not in the log.
+    fn left_open(&mut self) {
+        if let Some(end @ Entry::End(_)) = self.entries.last_mut() {
+            *end = Entry::Open;
+        }
+    }
+
     /// Only a checkpoint shows: it is for the model, and what it stands for stays in sight.
     fn replaced(&mut self, event: &Event) {
         let Some(Shown::Message(message)) = Shown::of(event) else { return };
@@ -160,6 +209,16 @@ impl Entry {
             Self::Checkpoint { message, shadowed } => write_checkpoint(out, message, *shadowed),
             Self::NoSummary(why) => {
                 writeln!(out, "        a summary was asked for and failed: {}", Line(why))
+            }
+            Self::Cut(parts) => {
+                writeln!(out)?;
+                parts.iter().try_for_each(|part| match part {
+                    Said::Text(text) => said(out, "model", text),
+                    Said::Reasoning(text) => said(out, "thinks", text),
+                })
+            }
+            Self::Open => {
+                writeln!(out, "        this turn has no end: its process stopped, or still runs it")
             }
             Self::End(end) => match Outcome::of(end).sentence() {
                 Some(sentence) => writeln!(out, "        {sentence}"),

@@ -21,7 +21,10 @@ pub(super) fn note(
     let said = said_through(&child, &notes)?;
     let parent = parent_of(&child)?;
     let through = edited.as_ref().and_then(|(_, through)| *through);
-    let through = through.map_or(said, |through| through.min(said));
+    if let Some(through) = through.filter(|through| !note::drafted(&notes, *through, said)) {
+        return Err(Error::NoDraft { through, said }.into());
+    }
+    let through = through.unwrap_or(said);
     let handback = Handback { child: child.session(), through };
     let known = own(&parent)?;
     let before = note::handbacks(&known, &handback.child).filter(|(_, old, _)| **old == handback);
