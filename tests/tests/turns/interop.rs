@@ -96,7 +96,10 @@ async fn write(rig: &Rig) {
     assert_eq!(turn(&agent, "plain").await, TurnEnd::Completed);
     let told = |message: &Message| message.text().contains("Be kind. 日本");
     assert!(agent.live().messages().iter().any(told), "instruction files are in the log");
+    let mut events = agent.live().subscribe();
     agent.followup(agent.prompt("slow").unwrap()).await.unwrap();
+    // Steered before the step began, the two would share one reply.
+    while events.next().await.is_some_and(|event| &*event.kind != "step/start") {}
     agent.steer(agent.prompt("steer").unwrap()).await.unwrap();
     agent.followup(agent.prompt("queue").unwrap()).await.unwrap();
     assert_eq!(ended(&agent).await, TurnEnd::Completed);
