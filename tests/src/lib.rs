@@ -1,5 +1,7 @@
 //! What whole-turn tests share: a harness on a root of sessions, and what a model was asked there.
 
+mod command;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +12,8 @@ use dsh_session::{Encoding, Message, SessionId, Store};
 use dsh_wasm::{Harness, Options};
 use serde_json::json;
 use tempfile::TempDir;
+
+pub use command::{Ran, dsh_wasm};
 
 /// A harness with the standard plugins on a root of its own.
 pub struct Rig {
@@ -106,6 +110,20 @@ pub fn corpora() -> Option<PathBuf> {
         eprintln!("skipped: DSH_CORPORA does not say where real logs are");
     }
     corpora
+}
+
+/// A copy of the tool that runs the real client; none where `DSH_INTEROP` does not say where it is, which is told.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is how the tests are told where the real client is"
+)]
+#[expect(clippy::print_stderr, reason = "a test that did nothing says so")]
+pub fn interop() -> Option<PathBuf> {
+    let tool = std::env::var_os("DSH_INTEROP").map(PathBuf::from);
+    if tool.is_none() {
+        eprintln!("skipped: DSH_INTEROP does not name the tool that runs the real client");
+    }
+    tool
 }
 
 /// A model that gives these replies.

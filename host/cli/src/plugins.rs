@@ -12,7 +12,7 @@ use std::io::Write;
 
 use anyhow::Context as _;
 use dsh_plugin_folder::Folder;
-use dsh_plugin_host::PluginHost;
+use dsh_plugin_host::{Limits, PluginHost};
 use serde_json::json;
 
 use crate::args::{Globals, Plugin};
@@ -32,6 +32,18 @@ struct Bench<'a> {
     standard: Vec<Composed>,
     around: &'a Surroundings,
     out: &'a mut dyn Write,
+}
+
+/// What a call of a plugin may use, in the words of one line.
+fn for_a_call(limits: &Limits) -> String {
+    format!(
+        "{} MiB memory, {} ms of processor, {} s, {} host calls, {} MiB out",
+        limits.memory_bytes >> 20,
+        limits.cpu_ms,
+        limits.wall_ms / 1000,
+        limits.host_calls,
+        limits.output_bytes >> 20
+    )
 }
 
 /// Does what was asked.

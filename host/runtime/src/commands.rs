@@ -94,7 +94,7 @@ impl Plugin {
     /// of the contract.
     pub async fn commands(&self, services: &Services) -> Result<Vec<Command>, CallError> {
         let this = self.clone();
-        self.call(services, None, AVAILABLE, move |store, instance| {
+        self.call(self.state(services, None), services, AVAILABLE, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().commands else {
                     return Ok(Err(Cause::NotExported));
@@ -126,7 +126,7 @@ impl Plugin {
         let mut state = self.state(services, Some(&session));
         state.meter = Meter::without_clock(self.limits());
         state.has_agent = true;
-        self.call_with(state, services, RUN, move |store, instance| {
+        self.call(state, services, RUN, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().commands else {
                     return Ok(Err(Cause::NotExported));

@@ -48,23 +48,29 @@ impl Plugin {
         let target = wit::Target { session: target.session.clone(), cwd: target.cwd.clone() };
         let (this, query) = (self.clone(), query.to_owned());
         let found = self
-            .call(services, Some(&session), CANDIDATES, move |store, instance| {
-                Box::pin(async move {
-                    let Some(seam) = &this.seams().mentions else {
-                        return Ok(Err(Cause::NotExported));
-                    };
-                    let guest = seam.load(&mut *store, &instance)?;
-                    let found = guest.call_candidates(&mut *store, &target, &query, limit).await?;
-                    let state = store.data_mut();
-                    match found {
-                        Ok(found) => {
-                            state.output(found.iter().map(bytes).sum())?;
-                            Ok(Ok(found))
+            .call(
+                self.state(services, Some(&session)),
+                services,
+                CANDIDATES,
+                move |store, instance| {
+                    Box::pin(async move {
+                        let Some(seam) = &this.seams().mentions else {
+                            return Ok(Err(Cause::NotExported));
+                        };
+                        let guest = seam.load(&mut *store, &instance)?;
+                        let found =
+                            guest.call_candidates(&mut *store, &target, &query, limit).await?;
+                        let state = store.data_mut();
+                        match found {
+                            Ok(found) => {
+                                state.output(found.iter().map(bytes).sum())?;
+                                Ok(Ok(found))
+                            }
+                            Err(failure) => Ok(Err(Cause::Failed(state.failure(failure)?))),
                         }
-                        Err(failure) => Ok(Err(Cause::Failed(state.failure(failure)?))),
-                    }
-                })
-            })
+                    })
+                },
+            )
             .await?;
         Ok(found.into_iter().map(Candidate::from).collect())
     }

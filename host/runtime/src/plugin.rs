@@ -168,27 +168,8 @@ impl Plugin {
         ended
     }
 
-    /// Calls an export that stands in no chain.
+    /// Calls an export that stands in no chain, in a state that was made for the call.
     pub(crate) async fn call<R, F>(
-        &self,
-        services: &Services,
-        session: Option<&str>,
-        export: &'static str,
-        work: F,
-    ) -> Result<R, CallError>
-    where
-        F: for<'a> FnOnce(
-                &'a mut Store<State>,
-                Instance,
-            ) -> BoxFuture<'a, wasmtime::Result<Result<R, Cause>>>
-            + Send,
-        R: Send,
-    {
-        self.call_with(self.state(services, session), services, export, work).await
-    }
-
-    /// As [`Plugin::call`], in a state that was made for it.
-    pub(crate) async fn call_with<R, F>(
         &self,
         mut state: State,
         services: &Services,

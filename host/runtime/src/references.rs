@@ -61,7 +61,7 @@ impl Plugin {
     pub async fn parse(&self, services: &Services, text: &str) -> Result<Parsed, CallError> {
         let (this, text) = (self.clone(), text.to_owned());
         let parsed = self
-            .call(services, None, PARSE, move |store, instance| {
+            .call(self.state(services, None), services, PARSE, move |store, instance| {
                 Box::pin(async move {
                     let Some(seam) = &this.seams().references else {
                         return Ok(Err(Cause::NotExported));
@@ -95,7 +95,7 @@ impl Plugin {
         reference: &Reference,
     ) -> Result<String, CallError> {
         let (this, reference) = (self.clone(), wit::Reference::from(reference));
-        self.call(services, None, FORMAT, move |store, instance| {
+        self.call(self.state(services, None), services, FORMAT, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().references else {
                     return Ok(Err(Cause::NotExported));
@@ -125,7 +125,7 @@ impl Plugin {
         let (this, target) = (self.clone(), target.to_owned());
         let content: Vec<WitBlock> = content.iter().map(WitBlock::from).collect();
         let references: Vec<wit::Reference> = references.iter().map(wit::Reference::from).collect();
-        self.call(services, Some(session), PREPARE, move |store, instance| {
+        self.call(self.state(services, Some(session)), services, PREPARE, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().references else {
                     return Ok(Err(Cause::NotExported));

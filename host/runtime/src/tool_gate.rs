@@ -54,7 +54,7 @@ impl Plugin {
         let session = call.session.clone();
         let mut state = self.state(services, Some(&session));
         state.turn = Some((call.turn, call.step));
-        self.call_with(state, services, CHECK, move |store, instance| {
+        self.call(state, services, CHECK, move |store, instance| {
             Box::pin(async move {
                 let Some(seam) = &this.seams().tool_gate else {
                     return Ok(Err(Cause::NotExported));

@@ -2,24 +2,15 @@
 //!
 //! `DSH_INTEROP` names a copy of the tool that runs the published packages, made ready with `npm install`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use dsh_agent::TurnEnd;
 use dsh_session::Encoding;
-use dsh_tests::{Rig, turn};
+use dsh_tests::{Rig, interop, turn};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, options};
-
-fn tool() -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "a test finds the tool by the environment")]
-    let tool = std::env::var_os("DSH_INTEROP").map(PathBuf::from);
-    if tool.is_none() {
-        println!("skipped: DSH_INTEROP does not name the tool that runs the real client");
-    }
-    tool
-}
 
 fn run(tool: &Path, script: &str, root: &Path) -> (Output, String) {
     let ran = Command::new("node").current_dir(tool).arg(script).arg(root).output().unwrap();
@@ -50,7 +41,7 @@ async fn play(settings: &Value, encoding: Encoding) -> Stage {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn side_sessions_and_their_parents_go_on_in_the_real_client() {
-    let Some(tool) = tool() else { return };
+    let Some(tool) = interop() else { return };
     for encoding in [Encoding::Zstd, Encoding::Raw] {
         let stage = play(&json!({}), encoding).await;
         for script in ["check.mjs", "resume-all.mjs"] {
@@ -64,7 +55,7 @@ async fn side_sessions_and_their_parents_go_on_in_the_real_client() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn side_sessions_in_the_older_form_are_refused_by_the_real_client() {
-    let Some(tool) = tool() else { return };
+    let Some(tool) = interop() else { return };
     let stage = play(&json!({ "contextEvent": "context/message" }), Encoding::Raw).await;
     let (ran, said) = run(&tool, "check.mjs", stage.rig.root());
     assert!(!ran.status.success() && said.contains("context/message"), "{said}");

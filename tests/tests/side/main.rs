@@ -1,7 +1,6 @@
 //! Side sessions through the compiled component, the real loop and logs on disk.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
-#![expect(clippy::print_stdout, reason = "a test that did nothing says so")]
 
 mod alongside;
 mod faulty;

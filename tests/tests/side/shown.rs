@@ -1,19 +1,12 @@
 //! Where a person meets it: the command line, the list, and the transcript.
 
-use clap::Parser as _;
 use dsh_agent::TurnEnd;
 use dsh_session::Fold as _;
-use dsh_tests::{Rig, turn};
-use dsh_wasm::{Cli, Conversation, Exit};
+use dsh_tests::{Ran, Rig, turn};
+use dsh_wasm::{Conversation, Exit};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, id};
-
-struct Ran {
-    exit: Result<Exit, String>,
-    out: String,
-    err: String,
-}
 
 /// Runs the command line on a rig's root, with a script as the model.
 async fn dsh_wasm(rig: &Rig, replies: &[Value], args: &[&str]) -> Ran {
@@ -21,15 +14,8 @@ async fn dsh_wasm(rig: &Rig, replies: &[Value], args: &[&str]) -> Ran {
     let lines: Vec<String> = replies.iter().map(ToString::to_string).collect();
     std::fs::write(&script, lines.join("\n")).unwrap();
     let model = format!("script:{}", script.display());
-    let options = ["--root", rig.root().to_str().unwrap(), "--model", &model];
-    let words = ["dsh-wasm", args[0]].into_iter().chain(options).chain(args[1..].iter().copied());
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let exit = dsh_wasm::execute(Cli::parse_from(words), &mut out, &mut err).await;
-    Ran {
-        exit: exit.map_err(|err| format!("{err:#}")),
-        out: String::from_utf8(out).unwrap(),
-        err: String::from_utf8(err).unwrap(),
-    }
+    let words = [&[args[0], "--model", &model], &args[1..]].concat();
+    dsh_tests::dsh_wasm(rig.root(), &words).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

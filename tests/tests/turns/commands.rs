@@ -1,33 +1,13 @@
 //! The command line, as a person and as a program use it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Parser as _;
 use dsh_agent::Cause;
 use dsh_session::{Encoding, SessionId, Store};
-use dsh_tests::{Rig, mention, model};
+use dsh_tests::{Rig, dsh_wasm, mention, model};
 use dsh_wasm::{Cli, Exit, Options};
 use serde_json::{Value, json};
-
-/// What a command printed, and how it ended.
-struct Ran {
-    exit: Result<Exit, String>,
-    out: String,
-    err: String,
-}
-
-async fn dsh_wasm(root: &Path, args: &[&str]) -> Ran {
-    let root = ["--root", root.to_str().unwrap()];
-    let words = ["dsh-wasm", args[0]].into_iter().chain(root).chain(args[1..].iter().copied());
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let exit = dsh_wasm::execute(Cli::parse_from(words), &mut out, &mut err).await;
-    Ran {
-        exit: exit.map_err(|err| format!("{err:#}")),
-        out: String::from_utf8(out).unwrap(),
-        err: String::from_utf8(err).unwrap(),
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_and_every_view_of_it() {

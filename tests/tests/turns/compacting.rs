@@ -1,22 +1,10 @@
 //! Compacted sessions from the outside: the command, what is shown, and what others see of them.
 
-use std::path::Path;
-
-use clap::Parser as _;
 use dsh_agent::TurnEnd;
 use dsh_session::{Encoding, SessionId, Store};
-use dsh_tests::{Rig, mention, model, said, turn};
-use dsh_wasm::{Cli, Exit};
+use dsh_tests::{Ran, Rig, dsh_wasm, mention, model, said, turn};
+use dsh_wasm::Exit;
 use serde_json::{Value, json};
-
-async fn dsh_wasm(root: &Path, args: &[&str]) -> (Result<Exit, String>, String, String) {
-    let root = ["--root", root.to_str().unwrap()];
-    let words = ["dsh-wasm", args[0]].into_iter().chain(root).chain(args[1..].iter().copied());
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let exit = dsh_wasm::execute(Cli::parse_from(words), &mut out, &mut err).await;
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (exit.map_err(|err| format!("{err:#}")), text(out), text(err))
-}
 
 /// A model for the command line that gives these replies.
 fn script(rig: &Rig, replies: &[Value]) -> String {
@@ -51,20 +39,20 @@ async fn a_person_compacts_a_session_and_sees_its_summary() {
     let id = rig.session(&["PLUM", "QUINCE"]).await.to_string();
     let summary = script(&rig, &[json!({ "text": "About\nfruit \u{202e}" })]);
     let args = ["compact", &id, "the plum", "--model", &summary];
-    let (exit, out, _) = dsh_wasm(rig.root(), &args).await;
+    let Ran { exit, out, .. } = dsh_wasm(rig.root(), &args).await;
     assert_eq!(exit, Ok(Exit::Done));
     assert!(out.starts_with(&format!("{id}: 3 messages gave way to a summary; ~")), "{out}");
 
-    let (_, shown, _) = dsh_wasm(rig.root(), &["show", &id]).await;
+    let shown = dsh_wasm(rig.root(), &["show", &id]).await.out;
     let card = "──────── summary; for the model it stands for 3 older messages\n        About\n        fruit <U+202E>\n────────\n";
     assert!(shown.contains(card), "{shown}");
     assert!(shown.contains("PLUM") && !shown.contains("compacted-summary"), "{shown}");
-    let (_, request, _) = dsh_wasm(rig.root(), &["show", "--request", &id]).await;
+    let request = dsh_wasm(rig.root(), &["show", "--request", &id]).await.out;
     assert!(request.contains("About") && !request.contains("PLUM"), "{request}");
-    let (_, log, _) = dsh_wasm(rig.root(), &["show", "--log", &id]).await;
+    let log = dsh_wasm(rig.root(), &["show", "--log", &id]).await.out;
     assert!(log.contains("the plum"), "the focus is logged: {log}");
 
-    let (exit, out, _) = dsh_wasm(rig.root(), &["compact", &id, "--json"]).await;
+    let Ran { exit, out, .. } = dsh_wasm(rig.root(), &["compact", &id, "--json"]).await;
     assert_eq!(exit, Ok(Exit::Done));
     let row: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&row["session"], &row["messages"]), (&json!(id), &json!(0)));
@@ -77,11 +65,11 @@ async fn a_model_that_gives_no_summary_leaves_the_session_alone() {
     let before = rig.on_disk(&id);
     let failing = script(&rig, &[json!({ "error": { "code": "AUTH", "message": "no key" } })]);
     let args = ["compact", &id.to_string(), "--model", &failing];
-    let (exit, out, _) = dsh_wasm(rig.root(), &args).await;
+    let Ran { exit, out, .. } = dsh_wasm(rig.root(), &args).await;
     let why = "the session is as it was, and its log says why: the model gave no summary: no key";
     assert_eq!((exit, &*out), (Err(why.to_owned()), ""));
     assert_eq!(rig.on_disk(&id), before);
-    let (_, shown, _) = dsh_wasm(rig.root(), &["show", &id.to_string()]).await;
+    let shown = dsh_wasm(rig.root(), &["show", &id.to_string()]).await.out;
     assert!(shown.contains("a summary was asked for and failed: no key"), "{shown}");
 }
 

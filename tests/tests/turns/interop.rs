@@ -2,7 +2,6 @@
 //!
 //! `DSH_INTEROP` names a copy of the tool that runs the published packages, made ready with `npm install`.
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +13,10 @@ use dsh_agent::{
 };
 use dsh_model::Scripted;
 use dsh_session::{Encoding, Json, Message};
-use dsh_tests::{Rig, ended, mention, model, turn};
+use dsh_tests::{Rig, ended, interop, mention, model, turn};
 use dsh_wasm::{InstructionFiles, Options};
 use futures::stream::BoxStream;
 use serde_json::json;
-
-fn tool() -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "a test finds the tool by the environment")]
-    let tool = std::env::var_os("DSH_INTEROP").map(PathBuf::from);
-    if tool.is_none() {
-        println!("skipped: DSH_INTEROP does not name the tool that runs the real client");
-    }
-    tool
-}
 
 struct Echoes(ToolSpec);
 
@@ -158,7 +148,7 @@ async fn write(rig: &Rig) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_client_opens_and_continues_every_kind_of_log() {
-    let Some(tool) = tool() else { return };
+    let Some(tool) = interop() else { return };
     for encoding in [Encoding::Zstd, Encoding::Raw] {
         let own = tempfile::tempdir().unwrap();
         std::fs::write(own.path().join("AGENTS.md"), "Be kind. 日本").unwrap();

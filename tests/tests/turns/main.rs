@@ -1,7 +1,6 @@
 //! Whole turns: a prompt, the chain of components, the log on disk, and the request that the model got.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
-#![expect(clippy::print_stdout, reason = "a test that did nothing says so")]
 
 mod commands;
 mod compacting;

@@ -1,10 +1,11 @@
 //! Compactions: asked for, by themselves, failed and cancelled, and what a log makes of them afterwards.
 
 use dsh_agent::{
-    Cause, Chunk, CompactError, Compaction, Composition, Finish, ModelFailure, ReplyBlock, Route,
-    TurnEnd, Usage,
+    Cause, Chunk, CompactError, Compacted, Compaction, Composition, Finish, ModelFailure,
+    ReplyBlock, Route, TurnEnd, Usage,
 };
 use dsh_session::{Event, Message};
+use tokio::task::JoinHandle;
 
 use crate::fed::{Fed, Feed};
 use crate::rig::{Rig, scripted};
@@ -164,8 +165,8 @@ async fn a_failed_compaction_changes_nothing_and_the_next_one_works() {
     rig.agent.compact(None).await.unwrap().unwrap();
 }
 
-#[tokio::test]
-async fn a_prompt_waits_until_the_compaction_is_over() {
+/// A rig of two turns, and a compaction of it that has begun and waits for what the feed says.
+async fn compacting() -> (Rig, Feed, JoinHandle<Result<Option<Compacted>, CompactError>>) {
     let (composition, feed) = fed(None);
     let mut rig = Rig::start(composition).await;
     for text in ["Hi", "Ho"] {
@@ -175,6 +176,12 @@ async fn a_prompt_waits_until_the_compaction_is_over() {
     let agent = rig.agent.clone();
     let compacting = tokio::spawn(async move { agent.compact(None).await });
     rig.until("compaction/start").await;
+    (rig, feed, compacting)
+}
+
+#[tokio::test]
+async fn a_prompt_waits_until_the_compaction_is_over() {
+    let (rig, feed, compacting) = compacting().await;
     rig.agent.followup(rig.prompt("next")).await.unwrap();
     assert!(matches!(rig.agent.compact(None).await, Err(CompactError::Busy)));
     feed.say("S");
@@ -202,16 +209,8 @@ async fn a_running_turn_is_not_compacted_from_outside() {
 
 #[tokio::test]
 async fn a_cancelled_compaction_changes_nothing() {
-    let (composition, feed) = fed(None);
-    let mut rig = Rig::start(composition).await;
-    for text in ["Hi", "Ho"] {
-        feed.say(text);
-        rig.ask("go").await;
-    }
+    let (rig, feed, compacting) = compacting().await;
     let before = rig.agent.live().surface();
-    let agent = rig.agent.clone();
-    let compacting = tokio::spawn(async move { agent.compact(None).await });
-    rig.until("compaction/start").await;
     rig.agent.cancel(Cause::User, true).await.unwrap();
     let cancelled = compacting.await.unwrap();
     assert!(matches!(cancelled, Err(CompactError::Cancelled(Cause::User))), "{cancelled:?}");
@@ -226,15 +225,7 @@ async fn a_cancelled_compaction_changes_nothing() {
 
 #[tokio::test]
 async fn closing_the_agent_ends_its_compaction() {
-    let (composition, feed) = fed(None);
-    let mut rig = Rig::start(composition).await;
-    for text in ["Hi", "Ho"] {
-        feed.say(text);
-        rig.ask("go").await;
-    }
-    let agent = rig.agent.clone();
-    let compacting = tokio::spawn(async move { agent.compact(None).await });
-    rig.until("compaction/start").await;
+    let (rig, _feed, compacting) = compacting().await;
     rig.agent.dispose().await.unwrap();
     let cancelled = compacting.await.unwrap();
     assert!(matches!(cancelled, Err(CompactError::Cancelled(Cause::Disposed))), "{cancelled:?}");

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use dsh_agent::{BlockType, Chunk, Finish, Model, ReplyBlock, Request, Route};
+use dsh_agent::{BlockType, Chunk, Composition, Finish, Model, ReplyBlock, Request, Route};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::rig::Rig;
 
 /// Streams what it is fed; a reply lasts until its finish is fed.
 pub(crate) struct Fed {
@@ -27,6 +29,16 @@ impl Fed {
     pub(crate) fn routed(&self, route: Route) -> Arc<Self> {
         Arc::new(Self { route, chunks: Arc::clone(&self.chunks) })
     }
+}
+
+/// A rig whose agent runs a turn on "first" and has begun to answer.
+pub(crate) async fn answering() -> (Rig, Feed) {
+    let (model, feed) = Fed::new(Route::new("p", "m"));
+    let mut rig = Rig::start(Composition::new(model)).await;
+    rig.agent.followup(rig.prompt("first")).await.unwrap();
+    feed.text("so");
+    rig.until("assistant/chunk").await;
+    (rig, feed)
 }
 
 impl Model for Fed {

@@ -9,18 +9,8 @@ use dsh_agent::{
 };
 use dsh_session::Message;
 
-use crate::fed::{Fed, Feed};
+use crate::fed::{Fed, answering};
 use crate::rig::{Rig, scripted, text_message};
-
-/// A rig whose agent runs a turn on "first" and has begun to answer.
-async fn answering() -> (Rig, Feed) {
-    let (model, feed) = Fed::new(Route::new("p", "m"));
-    let mut rig = Rig::start(Composition::new(model)).await;
-    rig.agent.followup(rig.prompt("first")).await.unwrap();
-    feed.text("so");
-    rig.until("assistant/chunk").await;
-    (rig, feed)
-}
 
 /// The last texts that the model was asked with, from the newest reply on.
 fn asked(rig: &Rig) -> Vec<String> {

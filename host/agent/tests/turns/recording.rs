@@ -9,21 +9,12 @@ use dsh_agent::{
 };
 use dsh_session::Message;
 
-use crate::fed::{Fed, Feed};
+use crate::fed::{Fed, answering};
 use crate::rig::{Rig, scripted, text_message};
 
 /// A message of the plugin `p` under a key.
 fn keyed(id: &str, key: &str, text: &str) -> Message {
     text_message(id, &format!(r#"{{"kind":"plugin","plugin":"p","key":"{key}"}}"#), text)
-}
-
-async fn answering() -> (Rig, Feed) {
-    let (model, feed) = Fed::new(Route::new("p", "m"));
-    let mut rig = Rig::start(Composition::new(model)).await;
-    rig.agent.followup(rig.prompt("first")).await.unwrap();
-    feed.text("so");
-    rig.until("assistant/chunk").await;
-    (rig, feed)
 }
 
 /// The texts that the model would be asked with next, from the log on disk.

@@ -3,7 +3,7 @@
 use dsh_plugin_folder::{Digest, Fetched, Grant, Source};
 use dsh_plugin_host::{Grants, Manifest, Settings};
 
-use super::Bench;
+use super::{Bench, for_a_call};
 use crate::exit::Exit;
 use crate::installed;
 use crate::visible::Line;
@@ -73,16 +73,7 @@ impl Bench<'_> {
         if wanted.is_empty() {
             writeln!(self.out, "  wants       nothing")?;
         }
-        let limits = &manifest.limits;
-        writeln!(
-            self.out,
-            "  for a call  {} MiB memory, {} ms of processor, {} s, {} host calls, {} MiB out",
-            limits.memory_bytes >> 20,
-            limits.cpu_ms,
-            limits.wall_ms / 1000,
-            limits.host_calls,
-            limits.output_bytes >> 20
-        )?;
+        writeln!(self.out, "  for a call  {}", for_a_call(&manifest.limits))?;
         Ok(())
     }
 

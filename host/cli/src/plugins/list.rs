@@ -7,6 +7,7 @@ use dsh_plugin_folder::{Folder, FolderError, Grant};
 use dsh_plugin_host::{Limits, Plugin as Guest, Seam};
 use serde_json::{Value, json};
 
+use super::for_a_call;
 use crate::exit::Exit;
 use crate::harness::{self, Composed};
 use crate::home;
@@ -130,15 +131,7 @@ fn describe(out: &mut dyn Write, shown: &Shown) -> anyhow::Result<()> {
         can.join("\n              ")
     };
     writeln!(out, "  may         {can}")?;
-    writeln!(
-        out,
-        "  for a call  {} MiB memory, {} ms of processor, {} s, {} host calls, {} MiB out",
-        limits.memory_bytes >> 20,
-        limits.cpu_ms,
-        limits.wall_ms / 1000,
-        limits.host_calls,
-        limits.output_bytes >> 20
-    )?;
+    writeln!(out, "  for a call  {}", for_a_call(&limits))?;
     let set =
         if settings.0.is_empty() { "its own".to_owned() } else { json!(settings.0).to_string() };
     writeln!(out, "  settings    {}", Line(&set))?;
