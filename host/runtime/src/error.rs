@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::health::Quarantine;
 use crate::limits::{Breach, Limit};
+use crate::slots;
 use crate::state::State;
 
 /// A failure with a code, as it crosses the boundary in both directions.
@@ -168,7 +169,7 @@ impl Cause {
     pub fn is_fault(&self) -> bool {
         match self {
             Cause::Trap(_) | Cause::Refused(_) => true,
-            Cause::Limit(breach) => breach.limit != Limit::ConcurrentCalls,
+            Cause::Limit(breach) => !matches!(breach.limit, Limit::ConcurrentCalls | Limit::Slots),
             Cause::Failed(_) | Cause::Quarantined(_) | Cause::NotExported => false,
         }
     }
@@ -185,6 +186,10 @@ impl Cause {
         }
         if let Some(refusal) = err.downcast_ref::<Refusal>() {
             return Cause::Refused(refusal.clone());
+        }
+        if err.is::<wasmtime::PoolConcurrencyLimitError>() {
+            let allowed = u64::from(slots::CALLS);
+            return Cause::Limit(Breach { limit: Limit::Slots, figure: None, allowed });
         }
         let trap = err.downcast_ref::<wasmtime::Trap>();
         let reason = trap.map_or_else(|| err.root_cause().to_string(), ToString::to_string);

@@ -1,11 +1,10 @@
-//! The host: its engines and the clock that their guests are stopped by.
+//! The host: its engines, and what each plugin shares with the others.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use wasmtime::{Config, Engine, EngineWeak};
+use wasmtime::{Config, Engine};
 
 use crate::grants::Grants;
 use crate::load;
@@ -13,14 +12,9 @@ use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 use crate::plugin::Plugin;
 use crate::settings::Settings;
+use crate::slots;
+use crate::ticker::Ticker;
 use crate::version;
-
-/// How often a busy guest is looked at, and yields to what else the runtime has to do.
-const TICK: Duration = Duration::from_millis(2);
-
-/// Ticks without a call after which the ticker goes to sleep: a second, so that steps in quick succession need not
-/// wake it.
-const IDLE_TICKS: u32 = 500;
 
 /// How a host is made.
 #[derive(Clone, Debug)]
@@ -104,9 +98,9 @@ impl PluginHost {
         // No toolchain for components needs it, and every check of an address costs more with it.
         config.wasm_memory64(false);
         cache(&mut config, &options).map_err(broken)?;
-        let concurrent = Engine::new(&config).map_err(broken)?;
+        let concurrent = slots::engine(&mut config).map_err(broken)?;
         config.concurrency_support(false);
-        let plain = Engine::new(&config).map_err(broken)?;
+        let plain = slots::engine(&mut config).map_err(broken)?;
         let ticker = Ticker::start([&plain, &concurrent].map(Engine::weak))
             .map_err(|err| LoadError::Engine { reason: err.to_string() })?;
         let engines = Engines { plain, concurrent };
@@ -174,115 +168,5 @@ fn cache(_config: &mut Config, options: &HostOptions) -> wasmtime::Result<()> {
     match options.cache_dir {
         None => Ok(()),
         Some(_) => Err(wasmtime::Error::msg("`cache_dir` is set, and the feature `cache` is off")),
-    }
-}
-
-/// The thread that moves the engines' epoch on while calls run.
-pub(crate) struct Ticker(Arc<Clock>);
-
-struct Clock {
-    face: Mutex<Face>,
-    wake: Condvar,
-}
-
-struct Face {
-    calls: usize,
-    asleep: bool,
-    over: bool,
-}
-
-impl Clock {
-    fn face(&self) -> MutexGuard<'_, Face> {
-        self.face.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ticks until it is over. Holds the engines weakly, as their owner ends the thread.
-    fn run(&self, engines: &[EngineWeak]) {
-        let mut idle = 0;
-        let mut face = self.face();
-        while !face.over {
-            idle = if face.calls > 0 { 0 } else { idle + 1 };
-            face = if idle > IDLE_TICKS {
-                face.asleep = true;
-                let mut woken = self.wake.wait(face).unwrap_or_else(PoisonError::into_inner);
-                woken.asleep = false;
-                woken
-            } else {
-                let waited = self.wake.wait_timeout(face, TICK);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            };
-            for engine in engines.iter().filter_map(EngineWeak::upgrade) {
-                engine.increment_epoch();
-            }
-        }
-    }
-}
-
-impl Ticker {
-    fn start(engines: [EngineWeak; 2]) -> std::io::Result<Ticker> {
-        let face = Mutex::new(Face { calls: 0, asleep: false, over: false });
-        let clock = Arc::new(Clock { face, wake: Condvar::new() });
-        let running = clock.clone();
-        let thread = std::thread::Builder::new().name("plugin-ticker".to_owned());
-        thread.spawn(move || running.run(&engines))?;
-        Ok(Ticker(clock))
-    }
-
-    /// Keeps it ticking until the value is dropped.
-    pub(crate) fn hold(&self) -> Ticking<'_> {
-        let mut face = self.0.face();
-        face.calls += 1;
-        if face.asleep {
-            self.0.wake.notify_one();
-        }
-        Ticking(&self.0)
-    }
-}
-
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        self.0.face().over = true;
-        self.0.wake.notify_one();
-    }
-}
-
-/// A call is running.
-pub(crate) struct Ticking<'a>(&'a Clock);
-
-impl Drop for Ticking<'_> {
-    fn drop(&mut self) {
-        self.0.face().calls -= 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Gives way to the ticker until its clock's face is as `done` wants it.
-    fn wait_until(ticker: &Ticker, done: impl Fn(&Face) -> bool) {
-        while !done(&ticker.0.face()) {
-            std::thread::yield_now();
-        }
-    }
-
-    #[test]
-    fn the_ticker_sleeps_while_no_call_runs_and_wakes_for_one() {
-        let engine = Engine::default();
-        let ticker = Ticker::start([engine.weak(), engine.weak()]).expect("a thread");
-        wait_until(&ticker, |face| face.asleep);
-        let _call = ticker.hold();
-        wait_until(&ticker, |face| !face.asleep);
-    }
-
-    #[test]
-    fn the_tickers_thread_ends_with_its_host() {
-        let engine = Engine::default();
-        let ticker = Ticker::start([engine.weak(), engine.weak()]).expect("a thread");
-        let clock = Arc::downgrade(&ticker.0);
-        drop(ticker);
-        while clock.strong_count() > 0 {
-            std::thread::yield_now();
-        }
     }
 }

@@ -101,10 +101,12 @@ pub enum Limit {
     ConcurrentCalls,
     /// [`HostOptions::stack_bytes`](crate::HostOptions::stack_bytes).
     Stack,
+    /// 1,000 calls at one time of all plugins of a host, each link of a chain being one.
+    Slots,
 }
 
 impl Limit {
-    /// The key under `[limits]` in a manifest; none for the stack, which is one for all plugins of a host.
+    /// The key under `[limits]` in a manifest; none for what is one for all plugins of a host.
     #[must_use]
     pub fn key(self) -> Option<&'static str> {
         match self {
@@ -117,7 +119,7 @@ impl Limit {
             Limit::Handles => Some("handles"),
             Limit::Acts => Some("acts"),
             Limit::ConcurrentCalls => Some("concurrent-calls"),
-            Limit::Stack => None,
+            Limit::Stack | Limit::Slots => None,
         }
     }
 
@@ -133,6 +135,7 @@ impl Limit {
             Limit::Acts => "acts on agents",
             Limit::ConcurrentCalls => "calls at one time",
             Limit::Stack => "bytes of stack",
+            Limit::Slots => "calls of all plugins at one time",
         }
     }
 }
@@ -163,6 +166,7 @@ impl fmt::Display for Breach {
                     " (raise `{key}` under [limits] of the plugin's manifest and of its grant)"
                 )
             }
+            None if *limit == Limit::Slots => f.write_str(" (try again when some have ended)"),
             None => f.write_str(" (raise the host's option `stack_bytes`)"),
         }
     }

@@ -13,6 +13,7 @@ use crate::limits::{Breach, Limit, Limits};
 use crate::link::Link;
 use crate::services::Services;
 use crate::session::Asker;
+use crate::slots;
 use crate::wasi_empty::Traces;
 
 /// What one store holds. Made for a call and dropped with it, whatever the guest left behind.
@@ -137,11 +138,11 @@ impl ResourceLimiter for State {
     }
 
     fn tables(&self) -> usize {
-        200
+        slots::TABLES as usize
     }
 
     // Each one reserves gigabytes of address space.
     fn memories(&self) -> usize {
-        16
+        slots::MEMORIES as usize
     }
 }
