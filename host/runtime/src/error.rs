@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::health::Quarantine;
 use crate::limits::{Breach, Limit};
-use crate::slots;
 use crate::state::State;
 
 /// A failure with a code, as it crosses the boundary in both directions.
@@ -188,13 +187,13 @@ impl Cause {
             return Cause::Refused(refusal.clone());
         }
         if err.is::<wasmtime::PoolConcurrencyLimitError>() {
-            let allowed = u64::from(slots::CALLS);
+            let allowed = u64::from(state.bounds.calls);
             return Cause::Limit(Breach { limit: Limit::Slots, figure: None, allowed });
         }
         let trap = err.downcast_ref::<wasmtime::Trap>();
         let reason = trap.map_or_else(|| err.root_cause().to_string(), ToString::to_string);
         if trap == Some(&wasmtime::Trap::StackOverflow) {
-            let allowed = state.stack_bytes as u64;
+            let allowed = state.bounds.stack_bytes as u64;
             return Cause::Limit(Breach { limit: Limit::Stack, figure: None, allowed });
         }
         // The engine has no type for it: the wording is held by the test `output_flood`.

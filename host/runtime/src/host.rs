@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wasmtime::{Config, Engine};
-
+use crate::engines::Engines;
 use crate::grants::Grants;
 use crate::load;
 use crate::load_error::LoadError;
 use crate::manifest::Manifest;
 use crate::plugin::Plugin;
 use crate::settings::Settings;
-use crate::slots;
 use crate::ticker::Ticker;
 use crate::version;
 
@@ -32,11 +30,16 @@ pub struct HostOptions {
     /// The handler is the engine's, serves faults in guest code alone and passes on every other. Without it no
     /// signal handler is installed, and guests take about twice as long where they touch memory.
     pub fault_signals: bool,
+    /// Calls that can run at one time, of all plugins together, each link of a chain being one; 256.
+    ///
+    /// One more is refused and never waits. Each takes 4 GiB of address space, which is no memory, and a little time
+    /// when the host is made. Where the system does not give that much, calls are not counted and take longer.
+    pub calls: u32,
 }
 
 impl Default for HostOptions {
     fn default() -> HostOptions {
-        HostOptions { cache_dir: None, stack_bytes: 512 << 10, fault_signals: true }
+        HostOptions { cache_dir: None, stack_bytes: 512 << 10, fault_signals: true, calls: 256 }
     }
 }
 
@@ -64,21 +67,20 @@ impl Interfaces {
 #[derive(Clone)]
 pub struct PluginHost(Arc<Shared>);
 
-/// The same engine twice: every component goes to the first that takes it.
-///
-/// The contract has no async function, and without support for them an instance costs a quarter less and a chain of
-/// five a third. But some toolchains make use of them by default, in JavaScript for one.
-#[derive(Clone)]
-pub(crate) struct Engines {
-    pub(crate) plain: Engine,
-    pub(crate) concurrent: Engine,
-}
-
 /// What every plugin of a host shares.
 pub(crate) struct Shared {
     pub(crate) engines: Engines,
     pub(crate) ticker: Ticker,
+    pub(crate) bounds: Bounds,
+}
+
+/// What is one for all calls of a host.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    /// [`HostOptions::stack_bytes`].
     pub(crate) stack_bytes: usize,
+    /// [`HostOptions::calls`].
+    pub(crate) calls: u32,
 }
 
 impl PluginHost {
@@ -89,22 +91,11 @@ impl PluginHost {
     /// [`LoadError::Engine`], for a cache directory that cannot be made or a stack that is too small.
     pub fn new(options: HostOptions) -> Result<PluginHost, LoadError> {
         let broken = |err: wasmtime::Error| LoadError::Engine { reason: format!("{err:#}") };
-        let mut config = Config::new();
-        config.epoch_interruption(true);
-        config.max_wasm_stack(options.stack_bytes);
-        // What the guest may use, and as much as the host's own frames ever take on top of it.
-        config.async_stack_size(options.stack_bytes.saturating_add(1 << 20));
-        config.signals_based_traps(options.fault_signals);
-        // No toolchain for components needs it, and every check of an address costs more with it.
-        config.wasm_memory64(false);
-        cache(&mut config, &options).map_err(broken)?;
-        let concurrent = slots::engine(&mut config).map_err(broken)?;
-        config.concurrency_support(false);
-        let plain = slots::engine(&mut config).map_err(broken)?;
-        let ticker = Ticker::start([&plain, &concurrent].map(Engine::weak))
+        let engines = Engines::new(&options).map_err(broken)?;
+        let ticker = Ticker::start(engines.plain().weak())
             .map_err(|err| LoadError::Engine { reason: err.to_string() })?;
-        let engines = Engines { plain, concurrent };
-        Ok(PluginHost(Arc::new(Shared { engines, ticker, stack_bytes: options.stack_bytes })))
+        let bounds = Bounds { stack_bytes: options.stack_bytes, calls: options.calls };
+        Ok(PluginHost(Arc::new(Shared { engines, ticker, bounds })))
     }
 
     /// Compiles, links, checks and once instantiates a component.
@@ -148,25 +139,5 @@ impl PluginHost {
 impl std::fmt::Debug for PluginHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PluginHost").finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "cache")]
-fn cache(config: &mut Config, options: &HostOptions) -> wasmtime::Result<()> {
-    let Some(directory) = &options.cache_dir else { return Ok(()) };
-    let mut cache = wasmtime::CacheConfig::new();
-    cache.with_directory(directory);
-    // Entries that are read often would be compressed once more, at a level that takes over 100 MiB of memory and
-    // saves some KiB of disk. The test `swaps` would see it.
-    cache.with_optimized_compression_usage_counter_threshold(u64::MAX);
-    config.cache(Some(wasmtime::Cache::new(cache)?));
-    Ok(())
-}
-
-#[cfg(not(feature = "cache"))]
-fn cache(_config: &mut Config, options: &HostOptions) -> wasmtime::Result<()> {
-    match options.cache_dir {
-        None => Ok(()),
-        Some(_) => Err(wasmtime::Error::msg("`cache_dir` is set, and the feature `cache` is off")),
     }
 }

@@ -108,6 +108,7 @@ mod catalog;
 mod chain;
 mod commands;
 mod embedded;
+mod engines;
 mod error;
 mod gates;
 mod grants;

@@ -101,7 +101,7 @@ pub enum Limit {
     ConcurrentCalls,
     /// [`HostOptions::stack_bytes`](crate::HostOptions::stack_bytes).
     Stack,
-    /// 1,000 calls at one time of all plugins of a host, each link of a chain being one.
+    /// [`HostOptions::calls`](crate::HostOptions::calls).
     Slots,
 }
 
@@ -166,7 +166,9 @@ impl fmt::Display for Breach {
                     " (raise `{key}` under [limits] of the plugin's manifest and of its grant)"
                 )
             }
-            None if *limit == Limit::Slots => f.write_str(" (try again when some have ended)"),
+            None if *limit == Limit::Slots => {
+                f.write_str(" (try again when some have ended, or raise the host's option `calls`)")
+            }
             None => f.write_str(" (raise the host's option `stack_bytes`)"),
         }
     }

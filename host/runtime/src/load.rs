@@ -89,12 +89,13 @@ async fn compile(
     if let Some(found) = found {
         return Err(LoadError::NotAComponent { plugin: plugin(), found });
     }
-    let (engines, wasm) = (host.engines.clone(), wasm.to_vec());
-    let compile = move || match Component::from_binary(&engines.plain, &wasm) {
+    let (host, wasm) = (host.clone(), wasm.to_vec());
+    let compile = move || match Component::from_binary(host.engines.plain(), &wasm) {
         // Found while parsing, before anything is compiled. The engine has no type for it: the wording is held by
         // the test `a_component_with_async_functions_is_taken`.
         Err(err) if format!("{err:#}").contains("component model async feature") => {
-            Component::from_binary(&engines.concurrent, &wasm)
+            let engine = host.engines.concurrent(|engine| host.ticker.also(engine.weak()))?;
+            Component::from_binary(&engine, &wasm)
         }
         compiled => compiled,
     };
@@ -193,7 +194,7 @@ async fn try_once(
     terms: &Terms,
 ) -> Result<(), LoadError> {
     let asker = Asker { plugin: manifest.id.clone(), session: None };
-    let state = terms.state(asker, host.stack_bytes);
+    let state = terms.state(asker, host.bounds);
     let seams = seams.clone();
     let (started, _store) = run(host, pre, state, |store, instance| {
         Box::pin(async move { Ok(seams.check(store, &instance)) })

@@ -14,7 +14,7 @@ use crate::chain::BoxFuture;
 use crate::error::{CallError, Cause};
 use crate::grants::Capabilities;
 use crate::health::{Health, Quarantine, Running, Standing};
-use crate::host::Shared;
+use crate::host::{Bounds, Shared};
 use crate::limits::Limits;
 use crate::manifest::Manifest;
 use crate::policy::{FaultPolicy, Notice, OnFault};
@@ -201,8 +201,8 @@ impl Plugin {
     /// The state of a call on behalf of `session`.
     pub(crate) fn state(&self, services: &Services, session: Option<&str>) -> State {
         let asker = Asker { plugin: self.id().to_owned(), session: session.map(str::to_owned) };
-        let stack_bytes = self.0.host.stack_bytes;
-        State { services: Some(services.clone()), ..self.0.terms.state(asker, stack_bytes) }
+        let bounds = self.0.host.bounds;
+        State { services: Some(services.clone()), ..self.0.terms.state(asker, bounds) }
     }
 
     /// Instantiates and calls. The store comes back for what is in it; no instance in it is entered again.
@@ -225,7 +225,7 @@ impl Plugin {
 
 impl Terms {
     /// The state of a call that nothing is lent to.
-    pub(crate) fn state(&self, asker: Asker, stack_bytes: usize) -> State {
+    pub(crate) fn state(&self, asker: Asker, bounds: Bounds) -> State {
         let Terms { capabilities, limits, settings, on_fault: _ } = self.clone();
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
@@ -234,7 +234,7 @@ impl Terms {
             asker,
             capabilities,
             settings,
-            stack_bytes,
+            bounds,
             meter: Meter::new(&limits),
             limits,
             table,

@@ -6,9 +6,6 @@
 
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-/// Calls that can run at one time in one host. Each link of a chain is one.
-pub(crate) const CALLS: u32 = 1000;
-
 /// Memories and tables of one component: what a state allows.
 pub(crate) const MEMORIES: u32 = 16;
 pub(crate) const TABLES: u32 = 200;
@@ -22,20 +19,22 @@ const RESIDENT_BYTES: usize = 256 << 10;
 /// Slots that keep what they have mapped; when there are more, the longest unused give it back.
 const WARM: u32 = 64;
 
-/// An engine with slots, or without where the system does not give it the address space, 4 GiB for each.
-pub(crate) fn engine(config: &mut Config) -> wasmtime::Result<Engine> {
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(slots()));
+/// An engine with slots for so many calls at one time, or without where the system does not give it the address
+/// space, 4 GiB for each.
+pub(crate) fn engine(config: &mut Config, calls: u32) -> wasmtime::Result<Engine> {
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(slots(calls)));
     Engine::new(config).or_else(|_| {
         config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
         Engine::new(config)
     })
 }
 
-fn slots() -> PoolingAllocationConfig {
+fn slots(calls: u32) -> PoolingAllocationConfig {
     let mut slots = PoolingAllocationConfig::new();
-    slots.total_stacks(CALLS);
-    slots.total_memories(CALLS);
-    slots.total_tables(CALLS.saturating_mul(4));
+    slots.total_stacks(calls);
+    // Most components have one memory, and three tables: their own, and two of the code that links them.
+    slots.total_memories(calls.saturating_mul(2));
+    slots.total_tables(calls.saturating_mul(4));
     slots.table_elements(TABLE_ELEMENTS);
     // Mere counts. What one component may have of each is checked where its state is.
     slots.total_component_instances(u32::MAX);

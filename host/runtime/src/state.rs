@@ -9,6 +9,7 @@ use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 use crate::budget::Meter;
 use crate::grants::Capabilities;
 use crate::health::Running;
+use crate::host::Bounds;
 use crate::limits::{Breach, Limit, Limits};
 use crate::link::Link;
 use crate::services::Services;
@@ -25,7 +26,7 @@ pub(crate) struct State {
     pub(crate) capabilities: Arc<Capabilities>,
     pub(crate) settings: Arc<str>,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) stack_bytes: usize,
+    pub(crate) bounds: Bounds,
     pub(crate) meter: Arc<Meter>,
     /// Live handles. Its capacity is the limit.
     pub(crate) table: ResourceTable,

@@ -21,6 +21,8 @@ struct Clock {
 }
 
 struct Face {
+    /// Held weakly, as their owner ends the thread.
+    engines: Vec<EngineWeak>,
     calls: usize,
     asleep: bool,
     over: bool,
@@ -31,8 +33,8 @@ impl Clock {
         self.face.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ticks until it is over. Holds the engines weakly, as their owner ends the thread.
-    fn run(&self, engines: &[EngineWeak]) {
+    /// Ticks until it is over.
+    fn run(&self) {
         let mut idle = 0;
         let mut face = self.face();
         while !face.over {
@@ -46,7 +48,7 @@ impl Clock {
                 let waited = self.wake.wait_timeout(face, TICK);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             };
-            for engine in engines.iter().filter_map(EngineWeak::upgrade) {
+            for engine in face.engines.iter().filter_map(EngineWeak::upgrade) {
                 engine.increment_epoch();
             }
         }
@@ -54,13 +56,18 @@ impl Clock {
 }
 
 impl Ticker {
-    pub(crate) fn start(engines: [EngineWeak; 2]) -> std::io::Result<Ticker> {
-        let face = Mutex::new(Face { calls: 0, asleep: false, over: false });
+    pub(crate) fn start(engine: EngineWeak) -> std::io::Result<Ticker> {
+        let face = Mutex::new(Face { engines: vec![engine], calls: 0, asleep: false, over: false });
         let clock = Arc::new(Clock { face, wake: Condvar::new() });
         let running = clock.clone();
         let thread = std::thread::Builder::new().name("plugin-ticker".to_owned());
-        thread.spawn(move || running.run(&engines))?;
+        thread.spawn(move || running.run())?;
         Ok(Ticker(clock))
+    }
+
+    /// Ticks for one more engine.
+    pub(crate) fn also(&self, engine: EngineWeak) {
+        self.0.face().engines.push(engine);
     }
 
     /// Keeps it ticking until the value is dropped.
@@ -106,7 +113,7 @@ mod tests {
     #[test]
     fn the_ticker_sleeps_while_no_call_runs_and_wakes_for_one() {
         let engine = Engine::default();
-        let ticker = Ticker::start([engine.weak(), engine.weak()]).expect("a thread");
+        let ticker = Ticker::start(engine.weak()).expect("a thread");
         wait_until(&ticker, |face| face.asleep);
         let _call = ticker.hold();
         wait_until(&ticker, |face| !face.asleep);
@@ -115,7 +122,7 @@ mod tests {
     #[test]
     fn the_tickers_thread_ends_with_its_host() {
         let engine = Engine::default();
-        let ticker = Ticker::start([engine.weak(), engine.weak()]).expect("a thread");
+        let ticker = Ticker::start(engine.weak()).expect("a thread");
         let clock = Arc::downgrade(&ticker.0);
         drop(ticker);
         while clock.strong_count() > 0 {

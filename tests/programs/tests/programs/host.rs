@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use dsh_plugin_host::{Cause, HostOptions, Limit, PluginHost};
+use dsh_plugin_host::{Cause, Chain, HostOptions, Limit, PluginHost};
 use program_tests::{self as programs, Delay, Scripted, chain, everything, load, run, services};
 
 use crate::decision::{UNTOUCHED, entered};
@@ -73,15 +74,64 @@ async fn plugins_outlive_the_host_that_loaded_them() {
     assert_eq!(entered(&chain).await, UNTOUCHED);
 }
 
+/// Slots are used again: in a chain of three by its own kind, by another one, and by the others of its round.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+pub(crate) async fn looks_for_traces() {
+    let host = programs::host();
+    let load = async |path| load(&host, path, everything()).await.expect("a plugin");
+    let (looks, passes) = (load(programs::LOOKS_FOR_TRACES).await, load(programs::PASSES).await);
+    let other = load(programs::LOOKS_FOR_TRACES).await;
+    let chain = Chain::new([looks.clone(), passes, other, looks]);
+    for _ in 0..20 {
+        let side_by_side = (0..4).map(|_| {
+            let chain = chain.clone();
+            tokio::spawn(async move { entered(&chain).await })
+        });
+        for task in side_by_side.collect::<Vec<_>>() {
+            assert_eq!(task.await.expect("no panic"), UNTOUCHED);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_too_many_is_refused_and_no_fault_of_the_plugins() {
+    let mut options = HostOptions::default();
+    options.calls = 2;
+    let host = PluginHost::new(options).expect("an engine");
+    let passes = load(&host, programs::PASSES, everything()).await.expect("a plugin");
+    let links = |count| Chain::new(std::iter::repeat_n(passes.clone(), count));
+    let services = services(Scripted::default()).0;
+    for _ in 0..4 {
+        let err = run(&links(3), &services).await.expect_err("a third call");
+        assert_eq!(
+            err.to_string(),
+            "passes: `dsh:agent/pre-step.handle` was stopped: more than 2 calls of all plugins at one time (try again when some have ended, or raise the host's option `calls`)"
+        );
+    }
+    assert_eq!(passes.quarantine(), None);
+    assert_eq!(entered(&links(2)).await, UNTOUCHED);
+}
+
+/// Runs this very program again, as a person whose system allows each process 60 GB of address space.
+#[test]
+fn a_host_without_address_space_for_slots_works_all_the_same() {
+    let program = std::env::current_exe().expect("this program");
+    let script =
+        "ulimit -v 60000000 && exec \"$0\" --exact host::plugins_outlive_the_host_that_loaded_them";
+    let output = Command::new("sh").args(["-c", script]).arg(program).output().expect("a shell");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+}
+
 #[tokio::test]
 async fn a_host_can_do_without_fault_signals() {
     let mut options = HostOptions::default();
     options.fault_signals = false;
     let host = PluginHost::new(options).expect("an engine");
     let load = async |path| load(&host, path, everything()).await.expect("a plugin");
-    let passes = dsh_plugin_host::Chain::new([load(programs::PASSES).await]);
+    let passes = Chain::new([load(programs::PASSES).await]);
     assert_eq!(entered(&passes).await, UNTOUCHED);
-    let recurses = dsh_plugin_host::Chain::new([load(programs::RECURSES).await]);
+    let recurses = Chain::new([load(programs::RECURSES).await]);
     let err =
         run(&recurses, &services(Scripted::delayed(Delay::None)).0).await.expect_err("a limit");
     assert!(matches!(err.cause, Cause::Limit(breach) if breach.limit == Limit::Stack));
@@ -121,7 +171,7 @@ async fn compiled_code_is_kept_and_a_damaged_entry_is_compiled_anew() {
         options.cache_dir = Some(dir.path().join("not/there/yet"));
         let host = PluginHost::new(options).expect("an engine");
         let plugin = load(&host, programs::PASSES, everything()).await.expect("a plugin");
-        assert_eq!(entered(&dsh_plugin_host::Chain::new([plugin])).await, UNTOUCHED);
+        assert_eq!(entered(&Chain::new([plugin])).await, UNTOUCHED);
     };
     load_once().await;
     let entries = || files(dir.path()).into_iter().filter(|path| path.extension().is_none());

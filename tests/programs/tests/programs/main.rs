@@ -22,6 +22,7 @@ use command::*;
 use death::*;
 use decision::*;
 use gate::*;
+use host::*;
 use limit::*;
 use message::*;
 use policy::*;
