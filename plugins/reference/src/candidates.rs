@@ -2,6 +2,7 @@
 
 use crate::id::SessionId;
 use crate::mention::{self, Reference};
+use crate::search::Query;
 
 /// Most sessions whose titles are asked for at once.
 const PAGE: usize = 256;
@@ -29,7 +30,7 @@ pub struct Candidate {
 impl Candidate {
     /// Its title, or its id where it has none.
     pub fn label(&self) -> String {
-        self.title.clone().unwrap_or_else(|| self.session.id.to_text())
+        self.title.clone().unwrap_or_else(|| self.session.id.to_text().into_owned())
     }
 
     /// The text that a client puts into the prompt.
@@ -37,12 +38,11 @@ impl Candidate {
         mention::format(&Reference { session: self.session.id.clone(), label: self.title.clone() })
     }
 
-    /// Whether its id, directory or label holds `query`, which is in lower case.
-    fn holds(&self, query: &str) -> bool {
-        let holds = |text: &str| text.to_lowercase().contains(query);
-        holds(&self.session.id.to_text())
-            || self.session.cwd.as_deref().is_some_and(holds)
-            || self.title.as_deref().is_some_and(holds)
+    /// Whether its id, directory or title holds what `query` looks for.
+    fn holds(&self, query: &Query) -> bool {
+        query.is_in(&self.session.id.to_text())
+            || self.session.cwd.as_deref().is_some_and(|cwd| query.is_in(cwd))
+            || self.title.as_deref().is_some_and(|title| query.is_in(title))
     }
 }
 
@@ -58,16 +58,10 @@ pub fn candidates(
     mut titles: impl FnMut(&[Session]) -> Vec<Option<String>>,
 ) -> Vec<Candidate> {
     sessions.retain(|session| session.id != target.id);
-    let rank = |session: &Session| match &session.cwd {
-        Some(cwd) if target.cwd.as_ref() == Some(cwd) => 0,
-        None => 1,
-        Some(_) => 2,
-    };
     if query.is_empty() {
-        sessions.sort_by_key(rank);
-        sessions.truncate(limit);
+        sessions = likeliest(sessions, limit, |session| rank(target, session));
     }
-    let query = query.to_lowercase();
+    let query = Query::new(query);
     let mut found = Vec::new();
     let mut rest = sessions.into_iter();
     loop {
@@ -80,9 +74,42 @@ pub fn candidates(
             page.into_iter().zip(titles).map(|(session, title)| Candidate { session, title });
         found.extend(page.filter(|candidate| candidate.holds(&query)));
     }
-    found.sort_by_key(|candidate| rank(&candidate.session));
-    found.truncate(limit);
-    found
+    likeliest(found, limit, |candidate| rank(target, &candidate.session))
+}
+
+/// How likely a session is meant while `target` is written to.
+enum Rank {
+    /// In the target's directory.
+    Beside,
+    /// In none.
+    Nowhere,
+    /// In another one.
+    Elsewhere,
+}
+
+fn rank(target: &Session, session: &Session) -> Rank {
+    match &session.cwd {
+        Some(cwd) if target.cwd.as_ref() == Some(cwd) => Rank::Beside,
+        None => Rank::Nowhere,
+        Some(_) => Rank::Elsewhere,
+    }
+}
+
+/// At most `limit` of `all`, the likeliest first, and of equally likely ones the first. A rank is asked for once:
+/// to sort thousands would compare their directories over and over.
+fn likeliest<T>(all: Vec<T>, limit: usize, rank: impl Fn(&T) -> Rank) -> Vec<T> {
+    let [mut beside, mut nowhere, mut elsewhere] = [const { Vec::new() }; 3];
+    for each in all {
+        let equals = match rank(&each) {
+            Rank::Beside => &mut beside,
+            Rank::Nowhere => &mut nowhere,
+            Rank::Elsewhere => &mut elsewhere,
+        };
+        if equals.len() < limit {
+            equals.push(each);
+        }
+    }
+    beside.into_iter().chain(nowhere).chain(elsewhere).take(limit).collect()
 }
 
 #[cfg(test)]
@@ -111,6 +138,18 @@ mod tests {
         let homeless = session("me", None);
         let found = candidates(&homeless, all, "", 9, |page| vec![None; page.len()]);
         assert_eq!(ids(&found), ["none", "other", "same"]);
+    }
+
+    #[test]
+    fn of_equally_likely_sessions_the_first_are_kept() {
+        let target = session("me", Some("/w"));
+        let cwds = [None, Some("/w"), Some("/x")];
+        let named = |n: usize| session(&format!("s{n}"), cwds[n % 3]);
+        let all: Vec<_> = (0..9).map(named).collect();
+        for query in ["", "s"] {
+            let found = candidates(&target, all.clone(), query, 5, |page| vec![None; page.len()]);
+            assert_eq!(ids(&found), ["s1", "s4", "s7", "s0", "s3"], "{query:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! That spelling holds every JavaScript string, lone surrogates included, and
 //! two ids are the same session exactly when their spellings are equal.
 
+use std::borrow::Cow;
+
 /// A session's id in its JSON spelling.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionId(String);
@@ -37,7 +39,10 @@ impl SessionId {
     }
 
     /// The id as people read it; a lone surrogate reads as U+FFFD.
-    pub fn to_text(&self) -> String {
+    pub fn to_text(&self) -> Cow<'_, str> {
+        if !self.0.contains('\\') {
+            return Cow::Borrowed(&self.0);
+        }
         let mut text = String::with_capacity(self.0.len());
         let mut rest = self.0.as_str();
         while let Some((plain, escape)) = rest.split_once('\\') {
@@ -47,7 +52,7 @@ impl SessionId {
             rest = after;
         }
         text.push_str(rest);
-        text
+        Cow::Owned(text)
     }
 }
 
@@ -155,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_id_reads_unescaped_and_a_lone_surrogate_as_a_replacement() {
-        let read = |spelling: &str| SessionId::new(spelling).to_text();
+        let read = |spelling: &str| SessionId::new(spelling).to_text().into_owned();
         assert_eq!(read(r#"a\"b\\c\n\u0001/é"#), "a\"b\\c\n\u{1}/é");
         assert_eq!(read(r"\ud800x\udc00"), "\u{fffd}x\u{fffd}");
     }

@@ -16,7 +16,7 @@
 //! | [`retention`], [`cut`] | those | what fits into the budget |
 //! | [`json`], [`snapshot`] | that | the context message |
 //!
-//! [`candidates`] lists what can be mentioned. All of this is plain Rust that
+//! [`candidates`] lists what can be mentioned, as far as `search` finds it. All of this is plain Rust that
 //! knows nothing of the WIT; the private module `component` exports it.
 //!
 //! Results are byte for byte those of the published client; time is linear in
@@ -32,6 +32,7 @@ pub mod json;
 pub mod mention;
 pub mod prepare;
 pub mod retention;
+mod search;
 mod shrink;
 pub mod snapshot;
 pub mod surface;

@@ -10,6 +10,8 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr_iter, memchr2};
+
 use crate::error::Error;
 use crate::id::SessionId;
 use crate::uri::{self, SCHEME};
@@ -26,7 +28,7 @@ pub struct Reference {
 impl Reference {
     /// What people read.
     pub fn label_text(&self) -> Cow<'_, str> {
-        self.label.as_deref().map_or_else(|| Cow::Owned(self.session.to_text()), Cow::Borrowed)
+        self.label.as_deref().map_or_else(|| self.session.to_text(), Cow::Borrowed)
     }
 }
 
@@ -137,8 +139,8 @@ impl Ahead {
 
 impl<'a> Scan<'a> {
     fn of(text: &'a str) -> Self {
-        let opening = Ahead(text.find("@[").unwrap_or(text.len()));
-        let scheme = Ahead(text.find(SCHEME).unwrap_or(text.len()));
+        let opening = Ahead(next_opening(text, 0));
+        let scheme = Ahead(next_scheme(text, 0));
         Self { text, position: 0, opening, scheme, label_stop: Ahead(0), uri_stop: Ahead(0) }
     }
 
@@ -147,9 +149,8 @@ impl<'a> Scan<'a> {
         let Self { text, .. } = *self;
         loop {
             let start = self.position;
-            let search = |pattern| move || text.get(start..)?.find(pattern).map(|at| start + at);
-            let opening = self.opening.find(start, || search("@[")().unwrap_or(text.len()));
-            let scheme = self.scheme.find(start, || search(SCHEME)().unwrap_or(text.len()));
+            let opening = self.opening.find(start, || next_opening(text, start));
+            let scheme = self.scheme.find(start, || next_scheme(text, start));
             let (at, found) = if opening < scheme {
                 (opening, self.labelled(opening))
             } else if scheme < text.len() {
@@ -193,18 +194,34 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// Where the first `@[` at or after `start` is, or the end of the text.
+fn next_opening(text: &str, start: usize) -> usize {
+    let rest = between(text, start, text.len()).as_bytes();
+    let mut ats = memchr_iter(b'@', rest);
+    let opening = ats.find(|at| rest.get(at + 1) == Some(&b'['));
+    opening.map_or(text.len(), |at| start + at)
+}
+
+/// Where the first scheme at or after `start` is, or the end of the text. Looks for its colon, which is rarer in a
+/// text than any of its letters.
+fn next_scheme(text: &str, start: usize) -> usize {
+    let rest = between(text, start, text.len()).as_bytes();
+    let mut ends = memchr_iter(b':', rest).map(|colon| colon + 1);
+    let holds = |end: &usize| rest.get(..*end).is_some_and(|to| to.ends_with(SCHEME.as_bytes()));
+    ends.find(holds).map_or(text.len(), |end| start + end - SCHEME.len())
+}
+
 /// Where a label that begins at `start` stops: at its `]`, at a backslash that
 /// cannot stand there, or at the end of the text.
 fn label_stop(text: &str, start: usize) -> usize {
-    let mut chars = between(text, start, text.len()).char_indices();
-    while let Some((at, char)) = chars.next() {
-        let escaped = match char {
-            ']' => return start + at,
-            '\\' => chars.next().map(|(_, escaped)| escaped),
-            _ => continue,
-        };
-        if matches!(escaped, None | Some('\n' | '\r' | '\u{2028}' | '\u{2029}')) {
-            return start + at;
+    let mut from = start;
+    while let Some(found) = memchr2(b']', b'\\', between(text, from, text.len()).as_bytes()) {
+        let at = from + found;
+        let mut chars = between(text, at, text.len()).chars();
+        let escaped = chars.next().filter(|char| *char == '\\').and_then(|_| chars.next());
+        match escaped {
+            None | Some('\n' | '\r' | '\u{2028}' | '\u{2029}') => return at,
+            Some(escaped) => from = at + 1 + escaped.len_utf8(),
         }
     }
     text.len()
