@@ -181,16 +181,19 @@ impl State {
 
 /// Each id once, and for each id asked its place among them.
 fn distinct(ids: Vec<String>) -> (Vec<String>, Vec<usize>) {
-    let mut places = HashMap::with_capacity(ids.len());
-    let mut once = Vec::with_capacity(ids.len());
-    let place = |id: String| {
-        *places.entry(id).or_insert_with_key(|id| {
-            once.push(id.clone());
-            once.len() - 1
-        })
-    };
-    let asked = ids.into_iter().map(place).collect();
-    (once, asked)
+    let mut first = HashMap::with_capacity(ids.len());
+    let mut places = Vec::with_capacity(ids.len());
+    for id in &ids {
+        let next = first.len();
+        places.push(*first.entry(id.as_str()).or_insert(next));
+    }
+    if first.len() == ids.len() {
+        return (ids, places);
+    }
+    let mut new = (0..).take(first.len()).peekable();
+    let once = ids.iter().zip(&places);
+    let once = once.filter(|(_, place)| new.next_if_eq(*place).is_some());
+    (once.map(|(id, _)| id.clone()).collect(), places)
 }
 
 fn no_such_node(surface: &dyn Surface, index: u32) -> Refusal {
