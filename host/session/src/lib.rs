@@ -33,6 +33,7 @@
 //! # }
 //! ```
 
+mod ahead;
 mod batch;
 mod chain;
 mod checked;

@@ -1,9 +1,10 @@
 //! The file of a log, read in either encoding without holding it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use crate::ahead;
 use crate::frames::{Frames, Next, Span};
 use crate::scan::Scanner;
 use crate::{Encoding, Event, Fold, Header, LogError, Replay};
@@ -126,7 +127,9 @@ impl LogFile {
                 Ok((scanned.replay, torn))
             }
             Body::Zstd(mut frames) => {
-                let torn = whole_frames(&mut frames, &mut scanner)?;
+                let long = self.length >= ahead::LONG;
+                let read = long.then(|| ahead::whole_frames(&mut frames, &mut scanner)).flatten();
+                let torn = read.unwrap_or_else(|| frame_by_frame(&mut frames, &mut scanner))?;
                 scanner.whole_frames_end()?;
                 if let Some(span) = torn {
                     scanner.enter_torn_frame(span.start);
@@ -156,8 +159,8 @@ fn open_plain(path: &Path) -> io::Result<File> {
 }
 
 /// Reads every whole frame; gives the torn one after them.
-fn whole_frames(
-    frames: &mut Frames<BufReader<File>>,
+pub(crate) fn frame_by_frame<R: Read + Seek>(
+    frames: &mut Frames<R>,
     scanner: &mut Scanner<'_>,
 ) -> Result<Option<Span>, LogError> {
     loop {
@@ -173,8 +176,8 @@ fn whole_frames(
     }
 }
 
-fn decode(
-    frames: &mut Frames<BufReader<File>>,
+fn decode<R: Read + Seek>(
+    frames: &mut Frames<R>,
     span: Span,
     take: impl FnMut(&[u8]) -> Result<(), LogError>,
 ) -> Result<(), LogError> {
