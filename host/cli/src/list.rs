@@ -111,6 +111,10 @@ fn describe(
     writeln!(out, "{}", Line(title.unwrap_or("(no title)")))?;
     let (id, cwd) = (header.id.to_string(), header.cwd.as_deref().unwrap_or("no directory"));
     writeln!(out, "  {} · {} · {}", Line(&id), Line(cwd), find::date(header.created_at))?;
+    if let Some(parent) = &header.parent {
+        let how = if header.subagent { "a subagent's work for" } else { "goes out from" };
+        writeln!(out, "  {how} {}", Line(&parent.to_string()))?;
+    }
     // What cannot be typed is named by its URI.
     if header.id.escaped() != id || Line(&id).to_string() != id {
         writeln!(out, "  {}", find::uri(&header.id))?;

@@ -60,7 +60,7 @@ pub enum FolderError {
     },
     /// A component came without a manifest.
     #[error(
-        "{place} carries no manifest: put a plugin.toml beside it and add that folder, or embed it as the section `dsh:plugin/manifest`"
+        "{place} carries no manifest: put a plugin.toml beside it and add that folder, or embed it as the section `dsh:plugin/manifest`; the least that it says is\n  id = \"a-name\"\n  version = \"0.1.0\"\n  component = \"the-file.wasm\"\nand `plugin check` says what else it has to declare"
     )]
     NoManifest {
         /// Where the component was.

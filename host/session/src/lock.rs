@@ -3,6 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use crate::disk::Disk;
 
@@ -12,6 +14,11 @@ const FILE: &str = "writer.lock";
 
 /// Who holds a lock, as the holder wrote it.
 const MAX_NAME: u64 = 200;
+
+/// How long a writer waits for a lock, again and again: whoever only looks who holds it has it for less than the
+/// first of these.
+const MOMENTS: [Duration; 3] =
+    [Duration::from_millis(1), Duration::from_millis(9), Duration::from_millis(90)];
 
 /// The right to write a log, until it is dropped.
 #[derive(Debug)]
@@ -61,10 +68,21 @@ pub(crate) enum LockError {
 }
 
 impl WriterLock {
-    /// Takes the lock of the session in `dir`, at once or not at all.
+    /// Takes the lock of the session in `dir`, within a tenth of a second or not at all.
     pub(crate) fn take(disk: &dyn Disk, dir: &Path) -> Result<Self, LockError> {
         let mut file = disk.open_lock(&dir.join(FILE)).map_err(LockError::Io)?;
-        match file.try_lock() {
+        let mut found = file.try_lock();
+        for moment in MOMENTS {
+            if matches!(found, Err(TryLockError::WouldBlock)) {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "as the system's own waiting for a lock"
+                )]
+                thread::sleep(moment);
+                found = file.try_lock();
+            }
+        }
+        match found {
             Ok(()) => {
                 // The name is only for whoever is refused: a lock without one still holds.
                 let _ = name(&mut file);
@@ -97,6 +115,19 @@ mod tests {
         assert_eq!(holder, format!("process {}", std::process::id()));
         drop(lock);
         WriterLock::take(&Files, dir.path()).unwrap();
+    }
+
+    #[test]
+    fn whoever_only_looks_keeps_no_writer_out() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(WriterLock::take(&Files, dir.path()).unwrap());
+        let looks = File::open(dir.path().join(FILE)).unwrap();
+        looks.lock_shared().unwrap();
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| WriterLock::take(&Files, dir.path()));
+            looks.unlock().unwrap();
+            assert!(writer.join().unwrap().is_ok());
+        });
     }
 
     #[test]

@@ -37,6 +37,9 @@ async fn side_question_and_merge_from_the_command_line() {
     assert_eq!(files(), before, "the source was written to");
     let child = ran.err.split_whitespace().skip_while(|word| *word != "session").nth(1).unwrap();
     assert_ne!(child, parent);
+    // Both have one title.
+    let listed = dsh_tests::dsh_wasm(rig.root(), &["sessions"]).await.out;
+    assert_eq!(listed.matches(&format!("  goes out from {parent}\n")).count(), 1, "{listed}");
     let sides = dsh_wasm(&rig, &[], &["sides", &parent]).await.out;
     assert!(sides.starts_with(&format!("open       {child}")), "{sides}");
 

@@ -108,6 +108,22 @@ async fn a_command_may_print_the_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_in_the_wrong_place_is_not_repeated() {
+    let desk = Desk::new(&[]);
+    let base = ["--base-url", "http://127.0.0.1:9/v1", "--model", "small", "hi"];
+    let key = "sk-0123456789abcdef";
+    let command = format!("model.key-command=[\"{key}\"]");
+    for (given, place) in
+        [(["--key-env", key], "`model.key-env`"), (["--set", &command], "`model.key-command`")]
+    {
+        let ran = run(&desk, &[&given[..], &base].concat()).await;
+        let said = format!("{}{}{:?}", ran.out, ran.err, ran.exit);
+        assert!(said.contains(place) && said.contains("not shown"), "{said}");
+        assert!(!said.contains("0123456789"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_usual_key_of_a_service_goes_to_nobody_else() {
     let service = Service::start(&[SAYS]).await;
     let mut desk = Desk::new(&[]);

@@ -32,7 +32,7 @@ pub(super) async fn of(
         Some(Key::Variable(name)) => {
             let value = variable(around, name);
             let value = value.with_context(|| {
-                format!("the variable {name}, which `model.key-env` names, is not set")
+                format!("the variable {}, which `model.key-env` names, is not set", named(name))
             })?;
             Ok(Some(value))
         }
@@ -41,7 +41,10 @@ pub(super) async fn of(
             let printed = printed
                 .map_err(|_| anyhow::anyhow!("it printed nothing within {} s", PATIENCE.as_secs()));
             let key = printed.and_then(|printed| printed);
-            Ok(Some(key.with_context(|| format!("`model.key-command` {words:?} gave no key"))?))
+            Ok(Some(key.with_context(|| {
+                let words: Vec<String> = words.iter().map(|word| named(word)).collect();
+                format!("`model.key-command` [{}] gave no key", words.join(", "))
+            })?))
         }
         None => usual(settings, endpoint, around),
     }
@@ -67,6 +70,18 @@ fn usual(
 fn variable(around: &Surroundings, name: &str) -> Option<Secret> {
     let value = around.variables.iter().find(|(known, _)| known == name)?;
     Some(Secret::new(&value.1)).filter(|value| !value.is_empty())
+}
+
+/// A word as an error may repeat it: a key that was put where its variable or its command belongs is not.
+fn named(word: &str) -> String {
+    let is_long = word.len() >= 16 && !word.contains(['/', ' ', '_']);
+    if is_long && word.contains(|char: char| char.is_ascii_digit()) {
+        return format!(
+            "({} characters that could be a key and are not shown)",
+            word.chars().count()
+        );
+    }
+    word.to_owned()
 }
 
 /// The first line that a command prints; what else it has to say goes to the person.
