@@ -33,6 +33,7 @@ mod slash;
 mod snapshot;
 mod surroundings;
 mod system;
+mod telemetry;
 mod tooling;
 mod trust;
 mod visible;
@@ -48,6 +49,7 @@ pub use harness::{Composed, Harness, Loaded, Options};
 pub use show::Conversation;
 pub use slash::{Attended, Ran};
 pub use surroundings::{Person, Surroundings};
+pub use telemetry::Telemetry;
 pub use tooling::Tooling;
 pub use visible::Lines;
 

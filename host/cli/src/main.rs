@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use dsh_wasm::{Cli, Exit, Lines, Surroundings};
+use dsh_wasm::{Cli, Exit, Lines, Surroundings, Telemetry};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -14,7 +14,12 @@ fn main() -> ExitCode {
     };
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let around = Surroundings::of_process();
+    let telemetry = match Telemetry::begin(&cli, &around, runtime.handle(), &mut err) {
+        Ok(telemetry) => telemetry,
+        Err(err) => return failed(&err),
+    };
     let done = runtime.block_on(dsh_wasm::execute_in(cli, &around, &mut out, &mut err));
+    telemetry.end();
     // A read that was given up may still hang in the store; nobody waits for it.
     runtime.shutdown_background();
     match done {

@@ -219,6 +219,13 @@ pub const ROWS: &[Row] = &[
         about: "Starts without plugins.",
     },
     Row {
+        name: "telemetry.endpoint",
+        kind: Kind::Url,
+        default: None,
+        guard: Guard::Person,
+        about: "The OpenTelemetry collector that spans of plugins' calls go to, such as http://localhost:4318.",
+    },
+    Row {
         name: "instructions.enabled",
         kind: Kind::Boolean,
         default: Some("true"),

@@ -22,6 +22,8 @@ pub struct Settings {
     pub mcp: BTreeMap<String, Server>,
     /// Plugins.
     pub plugins: Plugins,
+    /// Where spans go: the base URL of an OpenTelemetry collector.
+    pub telemetry: Option<String>,
     /// Instruction files.
     pub instructions: Instructions,
     /// Summing up.
@@ -195,6 +197,7 @@ impl Settings {
                 dir: held.path("plugins.dir"),
                 safe: held.boolean("plugins.safe").unwrap_or(false),
             },
+            telemetry: held.text("telemetry.endpoint"),
             instructions: Instructions {
                 enabled: held.boolean("instructions.enabled").unwrap_or(true),
                 files: held.list("instructions.files").unwrap_or_default(),
