@@ -133,8 +133,8 @@ impl Log for Record {
                 self.tell(Deed::new("changed", Some(plugin), place(message)).write(&self.folder));
             }
         }
-        for message in decided.dropped() {
-            self.tell(Deed::new("dropped", None, place(message)).write(&self.folder));
+        for (message, plugin) in decided.dropped() {
+            self.tell(Deed::new("dropped", Some(plugin), place(message)).write(&self.folder));
         }
         self.shown.decided(decided);
     }

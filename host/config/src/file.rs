@@ -176,8 +176,8 @@ mod tests {
             "c.toml:3:2: there is no key `model.base_url`; did you mean `model.base-url`?",
         );
         refused(
-            "[telemetry]\nurl = 'b'\n",
-            "c.toml:1:2: there is no key `telemetry`; `dsh-wasm config --keys` lists those that there are",
+            "[weather]\nurl = 'b'\n",
+            "c.toml:1:2: there is no key `weather`; `dsh-wasm config --keys` lists those that there are",
         );
         refused(
             "[mcp.a]\nurls = 'http://h'",

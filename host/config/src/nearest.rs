@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_is_like_nothing_finds_nothing() {
-        check("telemetry", None);
+        check("weather", None);
         check("x", None);
     }
 }

@@ -1,6 +1,6 @@
 //! What one call came to, and what a whole chain did: for spans, logs and statistics.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tracing::Span;
@@ -51,6 +51,8 @@ pub struct Decided<'a> {
     pub call: &'a PreStepCall,
     /// What came of it.
     pub decision: &'a Decision,
+    /// Who left out which message, by its place in the batch.
+    pub(crate) left_out: &'a BTreeMap<usize, String>,
 }
 
 impl Decided<'_> {
@@ -69,9 +71,10 @@ impl Decided<'_> {
         named.collect()
     }
 
-    /// The ids of those messages of the user's that do not enter a step that begins.
+    /// The ids of those messages of the user's that do not enter a step that begins, each with the plugin that left it
+    /// out.
     #[must_use]
-    pub fn dropped(&self) -> Vec<&str> {
+    pub fn dropped(&self) -> Vec<(&str, &str)> {
         let Decision::Enter(entered) = self.decision else { return Vec::new() };
         let enters = |place: usize| {
             entered.iter().any(|entered| match entered {
@@ -81,7 +84,11 @@ impl Decided<'_> {
         };
         let users = self.call.batch.iter().enumerate();
         let users = users.filter(|(_, message)| message.0.source == Source::User);
-        users.filter(|(place, _)| !enters(*place)).map(|(_, message)| &*message.0.id).collect()
+        let dropped = users.filter(|(place, _)| !enters(*place));
+        let named = dropped.map(|(place, message)| {
+            (&*message.0.id, self.left_out.get(&place).map_or("", String::as_str))
+        });
+        named.collect()
     }
 }
 

@@ -1,13 +1,14 @@
 //! A chain of plugins around a step: each link's imported `pre-step` is the rest of the chain.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
 use crate::called::Decided;
 use crate::error::{CallError, Cause, Failure, Refusal};
-use crate::item::{Handle, Item};
+use crate::item::{Handle, Item, users};
 use crate::link::{self, Link};
 use crate::message::{Decision, Message, Rejection};
 use crate::plugin::Plugin;
@@ -92,9 +93,11 @@ impl Chain {
         let items = call.batch.iter().cloned().enumerate();
         let items = items.map(|(index, message)| Item::of_batch(index, message)).collect();
         let (links, services) = (self.links.clone(), services.clone());
-        let running = Arc::new(Running { links, services, call });
+        let running = Arc::new(Running { links, services, call, left_out: Mutex::default() });
         let decision = running.clone().rest(0, items).await?.decision();
-        running.services.log.decided(&Decided { call: &running.call, decision: &decision });
+        let left_out = running.left_out();
+        let decided = Decided { call: &running.call, decision: &decision, left_out: &left_out };
+        running.services.log.decided(&decided);
         Ok(decision)
     }
 }
@@ -104,9 +107,25 @@ pub(crate) struct Running {
     pub(crate) links: Arc<[Plugin]>,
     pub(crate) services: Services,
     pub(crate) call: PreStepCall,
+    /// Who left out which of the user's messages, by its place in the batch. One that is put back is none of them.
+    left_out: Mutex<BTreeMap<usize, String>>,
 }
 
 impl Running {
+    fn left_out(&self) -> MutexGuard<'_, BTreeMap<usize, String>> {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers what `who` makes of the user's messages that it had.
+    pub(crate) fn handed_on(&self, who: &str, had: &[Handle], given: &[Handle]) {
+        let (had, given) = (users(had), users(given));
+        let mut left_out = self.left_out();
+        left_out.retain(|index, _| !given.contains_key(index));
+        for index in had.into_keys().filter(|index| !given.contains_key(index)) {
+            left_out.insert(index, who.to_owned());
+        }
+    }
+
     /// The chain from `position` on. Boxed, as each link's future holds the next one's.
     pub(crate) fn rest(
         self: Arc<Running>,
@@ -127,15 +146,17 @@ impl Running {
     async fn last(&self, batch: Vec<Handle>) -> Result<Outcome, CallError> {
         let Some(rest) = &self.call.rest else { return Ok(Outcome::Enter(batch)) };
         let failed = |cause| CallError { plugin: rest.name().to_owned(), export: HANDLE, cause };
-        let offered = Outcome::Enter(batch).decision();
+        let offered = Outcome::Enter(batch.clone()).decision();
         let decision = rest.pre_step(offered).await.map_err(|err| failed(Cause::Failed(err)))?;
         match decision {
             Decision::Reject(rejection) => Ok(Outcome::Reject(rejection)),
             Decision::Enter(entered) => {
                 let item = |entered| Item::of_entered(&self.call.batch, entered);
-                let items = entered.into_iter().map(item).collect::<Option<_>>();
+                let items = entered.into_iter().map(item).collect::<Option<Vec<_>>>();
                 let foreign = || failed(Cause::Refused(Refusal::Foreign { id: String::new() }));
-                Ok(Outcome::Enter(items.ok_or_else(foreign)?))
+                let items = items.ok_or_else(foreign)?;
+                self.handed_on(rest.name(), &batch, &items);
+                Ok(Outcome::Enter(items))
             }
         }
     }

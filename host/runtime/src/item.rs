@@ -138,7 +138,7 @@ pub(crate) fn check_users(
 }
 
 /// The user messages among `items`, by their place in the batch.
-fn users(items: &[Handle]) -> BTreeMap<usize, &Handle> {
+pub(crate) fn users(items: &[Handle]) -> BTreeMap<usize, &Handle> {
     items.iter().filter_map(|item| Some((item.user_index()?, item))).collect()
 }
 

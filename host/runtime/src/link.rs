@@ -61,6 +61,7 @@ impl Link {
             }
         }
         check_users(&self.received, &self.received, &batch, may_rewrite)?;
+        self.running.handed_on(self.plugin_id(), &self.received, &batch);
         self.next = Next::Called;
         Ok(Ok(self.running.clone().rest(self.position + 1, batch)))
     }
@@ -101,6 +102,7 @@ impl Link {
                     _ => &self.received,
                 };
                 check_users(&self.received, had, &given, may_rewrite)?;
+                self.running.handed_on(self.plugin_id(), had, &given);
                 Ok(Outcome::Enter(given))
             }
         }
@@ -108,8 +110,11 @@ impl Link {
 
     /// An error of the link itself.
     pub(crate) fn error(&self, cause: Cause) -> CallError {
-        let plugin = self.running.links.get(self.position).map(Plugin::id).unwrap_or_default();
-        CallError { plugin: plugin.to_owned(), export: HANDLE, cause }
+        CallError { plugin: self.plugin_id().to_owned(), export: HANDLE, cause }
+    }
+
+    fn plugin_id(&self) -> &str {
+        self.running.links.get(self.position).map(Plugin::id).unwrap_or_default()
     }
 }
 

@@ -1,6 +1,11 @@
 //! What a link decides, and what the host accepts of it.
 
-use dsh_plugin_host::{Cause, Chain, Decision, Edit, Entered, Failure, Refusal, Rejection};
+use std::sync::{Arc, Mutex};
+
+use dsh_plugin_host::{
+    Cause, Chain, Decided, Decision, Edit, Entered, Failure, Log, LogEntry, Refusal, Rejection,
+    Services,
+};
 use program_tests::{self as programs, Scripted, chain, run, services, ungranted};
 
 pub(crate) const UNTOUCHED: [Entered; 2] =
@@ -92,6 +97,41 @@ pub(crate) async fn hides_from_next() {
     assert_eq!(entered(&chain(&[programs::HIDES_FROM_NEXT]).await).await, UNTOUCHED);
     let hidden = cause(&ungranted(programs::HIDES_FROM_NEXT).await).await;
     assert_eq!(hidden, refused(Refusal::LeftOut { id: id("m0") }));
+}
+
+/// Keeps who dropped what.
+#[derive(Default)]
+struct Dropped(Mutex<Vec<(String, String)>>);
+
+impl Log for Dropped {
+    fn write(&self, _: &LogEntry<'_>) {}
+
+    fn decided(&self, decided: &Decided<'_>) {
+        let dropped = decided.dropped();
+        let owned = dropped.iter().map(|(id, by)| ((*id).to_owned(), (*by).to_owned()));
+        self.0.lock().unwrap().extend(owned);
+    }
+}
+
+#[tokio::test]
+async fn who_drops_a_message_is_named_wherever_it_stands() {
+    let (leaves_out, hides) = (programs::LEAVES_OUT, programs::HIDES_FROM_NEXT);
+    let by_it = [("m1", "leaves_out")];
+    for (programs, dropped) in [
+        (&[leaves_out][..], &by_it[..]),
+        (&[programs::PASSES, leaves_out, programs::PASSES], &by_it),
+        (&[programs::PASSES, programs::PASSES, leaves_out], &by_it),
+        // It brings back what it hid.
+        (&[hides, programs::PASSES], &[]),
+    ] {
+        let log = Arc::new(Dropped::default());
+        let new_id = Arc::new(|| "c".to_owned());
+        let services = Services::new(Arc::new(Scripted::default()), log.clone(), new_id);
+        run(&chain(programs).await, &services).await.expect("a decision");
+        let found = log.0.lock().unwrap().clone();
+        let found: Vec<_> = found.iter().map(|(id, by)| (&**id, &**by)).collect();
+        assert_eq!(found, dropped);
+    }
 }
 
 #[tokio::test]
