@@ -183,13 +183,14 @@ fn every_key_reaches_the_settings() {
             tools,
             mcp,
             plugins,
+            telemetry,
             instructions,
             compaction,
             context_event,
             ..
         } = settle(text, "", true);
         format!(
-            "{root:?}{encoding:?}{model:?}{tools:?}{mcp:?}{plugins:?}{instructions:?}{compaction:?}{context_event:?}"
+            "{root:?}{encoding:?}{model:?}{tools:?}{mcp:?}{plugins:?}{telemetry:?}{instructions:?}{compaction:?}{context_event:?}"
         )
     };
     for row in ROWS {
