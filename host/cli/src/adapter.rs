@@ -9,7 +9,7 @@ mod sessions;
 mod stored;
 
 pub(crate) use agents::Crew;
-pub use gate::Gate;
+pub(crate) use gate::Gate;
 pub use instructions::InstructionFiles;
 pub(crate) use instructions::{Instructed, summary};
 pub(crate) use pinned::Pinned;

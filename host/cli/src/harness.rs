@@ -280,9 +280,7 @@ impl Harness {
 
     /// What agents are put together from where nobody says otherwise.
     pub(crate) fn composition(&self, model: Arc<dyn Model>) -> Composition {
-        // For as long as the agent lives: what it began with also says which sessions are read-only.
-        let gates = self.generation().gates().clone();
-        let gate = Gate::new(gates, self.services.clone(), self.sessions.clone());
+        let gate = Gate::new(self.live.clone(), self.services.clone(), self.sessions.clone());
         let gates = std::iter::once(Arc::new(gate) as Arc<dyn ToolGate>);
         let older = self.plugins.iter().filter(|loaded| loaded.logs_older_context());
         Composition {

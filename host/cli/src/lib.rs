@@ -41,7 +41,7 @@ mod warnings;
 
 use std::io::Write;
 
-pub use adapter::{Gate, InstructionFiles, Reader, Sandbox, Stored};
+pub use adapter::{InstructionFiles, Reader, Sandbox, Stored};
 pub use args::{Cli, Command};
 pub use exit::Exit;
 pub use find::{mention, uri};

@@ -1,10 +1,11 @@
 //! The plugins of a program that runs: what changes in their folder is taken up while turns go on.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use dsh_plugin_folder::{Folder, FolderError, Watch};
 use dsh_plugin_host::{Catalog, Generation, Level, Log, LogEntry, Plugin, PluginHost};
+use dsh_session::SessionId;
 use tokio::sync::Mutex;
 
 use crate::harness::Composed;
@@ -18,7 +19,11 @@ pub(crate) struct Plugins {
     standard: Vec<Composed>,
     log: Arc<dyn Log>,
     state: Mutex<State>,
+    turns: std::sync::Mutex<Turns>,
 }
+
+/// The latest turn of each session that has an agent, and the plugins that were current when it began.
+type Turns = HashMap<SessionId, (u64, Arc<Generation>)>;
 
 #[derive(Default)]
 struct State {
@@ -35,13 +40,38 @@ impl Plugins {
         standard: Vec<Composed>,
         log: Arc<dyn Log>,
     ) -> Self {
-        let state = Mutex::default();
-        Self { catalog: Catalog::new(host), folder, standard, log, state }
+        let (state, turns) = (Mutex::default(), std::sync::Mutex::default());
+        Self { catalog: Catalog::new(host), folder, standard, log, state, turns }
     }
 
     /// The plugins that are current, for as long as the caller keeps them.
     pub(crate) fn current(&self) -> Arc<Generation> {
         self.catalog.current()
+    }
+
+    /// The plugins of a turn: those that were current when it was first asked for.
+    pub(crate) fn of_turn(&self, session: &SessionId, turn: u64) -> Arc<Generation> {
+        let mut turns = self.turns();
+        match turns.get(session) {
+            Some((of, generation)) if *of == turn => generation.clone(),
+            _ => {
+                let generation = self.current();
+                turns.insert(session.clone(), (turn, generation.clone()));
+                generation
+            }
+        }
+    }
+
+    /// Lets go of a session's plugins, if this is still its latest turn.
+    pub(crate) fn turn_is_over(&self, session: &SessionId, turn: u64) {
+        let mut turns = self.turns();
+        if turns.get(session).is_some_and(|(of, _)| *of == turn) {
+            turns.remove(session);
+        }
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What runs now, with its terms.

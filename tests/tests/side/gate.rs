@@ -1,11 +1,15 @@
 //! A side session changes nothing, with its plugin and without it.
 
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use clap::Parser as _;
 use dsh_agent::{Agent, TurnEnd};
+use dsh_plugin_folder::Folder;
 use dsh_plugin_host::{Log, LogEntry};
 use dsh_tests::{Rig, model, turn};
-use dsh_wasm::{Harness, Options, Ran};
+use dsh_wasm::{Cli, Exit, Harness, Options, Ran};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -121,4 +125,38 @@ async fn side_session_whose_plugin_fails_denies() {
     let child = starved.resume(&child_id, model(&[])).await.unwrap();
     let [write, _] = calls(&child).await;
     assert!(write.starts_with("Error: "), "{write}");
+}
+
+/// Does something with the plugins in `folder`, as a person would.
+async fn plugin(folder: &Path, args: &[&str]) {
+    let folder = folder.to_str().unwrap();
+    let words = ["dsh-wasm", "--no-project", "--plugins", folder, "plugin"];
+    let cli = Cli::parse_from(words.iter().chain(args));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let exit = dsh_wasm::execute(cli, &mut out, &mut err).await;
+    assert!(matches!(exit, Ok(Exit::Done)), "{args:?}: {exit:?} {}", String::from_utf8_lossy(&err));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_that_comes_or_goes_counts_from_the_next_turn_of_an_agent_that_lives() {
+    let rig = Rig::empty().await;
+    let (source, folder) = (rig.beside().join("source"), rig.beside().join("plugins"));
+    fs::create_dir(&source).unwrap();
+    fs::copy(program_tests::JUDGES, source.join("it.wasm")).unwrap();
+    let manifest = "id = 'judge'\nversion = '1'\ncomponent = 'it.wasm'\n";
+    fs::write(source.join("plugin.toml"), manifest).unwrap();
+    plugin(&folder, &["add", source.to_str().unwrap()]).await;
+    plugin(&folder, &["disable", "judge"]).await;
+    let options = Options { folder: Some(Folder::new(folder.clone())), ..Options::standard() };
+    let harness = Harness::open(rig.root(), options).await.unwrap();
+    let agent = harness.create(None, model(&[])).await.unwrap();
+    assert_eq!(calls(&agent).await, ["done", "done"]);
+    for (how, there) in [("enable", true), ("disable", false)] {
+        plugin(&folder, &[how, "judge"]).await;
+        while harness.generation().plugin("judge").is_some() != there {
+            tokio::task::yield_now().await;
+        }
+        let [write, _] = calls(&agent).await;
+        assert_eq!(write.starts_with("Error"), there, "{how}: {write}");
+    }
 }

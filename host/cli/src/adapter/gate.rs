@@ -1,27 +1,30 @@
 //! The gates of plugins, and the rule that a session keeps without them, as the loop's gate.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use dsh_agent::{Call, Failure, ToolGate, Verdict};
 use dsh_plugin_host as host;
-use dsh_plugin_host::{Gates, Level, LogEntry, Services, ToolCall};
+use dsh_plugin_host::{Level, LogEntry, Services, ToolCall};
 use dsh_session::{Note, SessionId, Sessions};
 
-/// Asks the plugins' gates.
+use crate::live::Plugins;
+
+/// Asks the gates of the plugins that were current when the call's turn began.
 ///
 /// A session whose own history says `"tools": "read-only"` is held to that by the plugin that said so, which may know
 /// exceptions. Where that plugin did not look at a call, what is not read-only is denied here, and the person is told.
-pub struct Gate {
-    gates: Gates,
+pub(crate) struct Gate {
+    live: Arc<Plugins>,
     services: Services,
     sessions: Sessions,
 }
 
 impl Gate {
     /// A gate for the agents on `sessions`.
-    pub fn new(gates: Gates, services: Services, sessions: Sessions) -> Self {
-        Self { gates, services, sessions }
+    pub(crate) fn new(live: Arc<Plugins>, services: Services, sessions: Sessions) -> Self {
+        Self { live, services, sessions }
     }
 
     /// The plugin that said that this session is read-only, and did not look at the call.
@@ -34,7 +37,8 @@ impl Gate {
 #[async_trait]
 impl ToolGate for Gate {
     async fn check(&self, call: &Call) -> Result<Verdict, Failure> {
-        let ruling = self.gates.check(&self.services, &offered(call)).await;
+        let generation = self.live.of_turn(&call.session, call.turn);
+        let ruling = generation.gates().check(&self.services, &offered(call)).await;
         if let host::Verdict::Deny(reason) = ruling.verdict {
             return Ok(Verdict::Deny(reason));
         }

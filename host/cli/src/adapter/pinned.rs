@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use dsh_agent::{Decision, Failure, PreStep, StepInfo};
-use dsh_plugin_host::{Generation, Services};
-use dsh_session::Message;
+use dsh_plugin_host::Services;
+use dsh_session::{Message, SessionId};
 
 use super::Sandbox;
 use crate::live::Plugins;
@@ -15,34 +15,34 @@ pub(crate) struct Pinned {
     live: Arc<Plugins>,
     services: Services,
     cwd: Option<String>,
-    turn: Mutex<Option<(u64, Arc<Generation>)>>,
+    latest: Mutex<Option<(SessionId, u64)>>,
 }
 
 impl Pinned {
     /// For a session with this working directory.
     pub(crate) fn new(live: Arc<Plugins>, services: Services, cwd: Option<String>) -> Self {
-        Self { live, services, cwd, turn: Mutex::default() }
-    }
-
-    /// The plugins of this turn.
-    fn generation(&self, turn: u64) -> Arc<Generation> {
-        let mut pinned = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*pinned {
-            Some((of, generation)) if *of == turn => generation.clone(),
-            _ => {
-                let generation = self.live.current();
-                *pinned = Some((turn, generation.clone()));
-                generation
-            }
-        }
+        Self { live, services, cwd, latest: Mutex::default() }
     }
 }
 
 #[async_trait]
 impl PreStep for Pinned {
     async fn pre_step(&self, step: StepInfo, batch: Vec<Message>) -> Result<Decision, Failure> {
-        let chain = self.generation(step.turn).chain().clone();
+        let chain = self.live.of_turn(&step.session, step.turn).chain().clone();
+        let latest = Some((step.session.clone(), step.turn));
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = latest;
         let sandbox = Sandbox { chain, services: self.services.clone(), cwd: self.cwd.clone() };
         sandbox.pre_step(step, batch).await
+    }
+}
+
+impl Drop for Pinned {
+    /// Its agent is gone; a later one of the session may be in another turn already.
+    fn drop(&mut self) {
+        if let Some((session, turn)) =
+            &*self.latest.get_mut().unwrap_or_else(PoisonError::into_inner)
+        {
+            self.live.turn_is_over(session, *turn);
+        }
     }
 }
