@@ -32,7 +32,8 @@ pub(crate) async fn compact(
     let here = settings::here(globals, around, &flags, cwd.as_deref().map(Path::new), err)?;
     let model = model::choose(&here.settings, around).await?;
     let compaction = settled(&here.settings.compaction)?;
-    let harness = Harness::open(&root, Options { compaction, ..Options::standard() }).await?;
+    let options = Options { compaction, ..Options::with(&here.settings.plugins, around) };
+    let harness = Harness::open(&root, options).await?;
     let agent = harness.resume(&id, model).await?;
     let interrupts = tokio::spawn(run::interrupts(signal(SignalKind::interrupt())?, agent.clone()));
     let done = agent.compact(args.focus.as_deref()).await;
