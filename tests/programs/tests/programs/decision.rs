@@ -109,7 +109,7 @@ impl Log for Dropped {
     fn decided(&self, decided: &Decided<'_>) {
         let dropped = decided.dropped();
         let owned = dropped.iter().map(|(id, by)| ((*id).to_owned(), (*by).to_owned()));
-        self.0.lock().unwrap().extend(owned);
+        self.0.lock().expect("no panic").extend(owned);
     }
 }
 
@@ -128,7 +128,7 @@ async fn who_drops_a_message_is_named_wherever_it_stands() {
         let new_id = Arc::new(|| "c".to_owned());
         let services = Services::new(Arc::new(Scripted::default()), log.clone(), new_id);
         run(&chain(programs).await, &services).await.expect("a decision");
-        let found = log.0.lock().unwrap().clone();
+        let found = log.0.lock().expect("no panic").clone();
         let found: Vec<_> = found.iter().map(|(id, by)| (&**id, &**by)).collect();
         assert_eq!(found, dropped);
     }
