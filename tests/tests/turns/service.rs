@@ -113,9 +113,11 @@ async fn a_key_in_the_wrong_place_is_not_repeated() {
     let base = ["--base-url", "http://127.0.0.1:9/v1", "--model", "small", "hi"];
     let key = "sk-0123456789abcdef";
     let command = format!("model.key-command=[\"{key}\"]");
-    for (given, place) in
-        [(["--key-env", key], "`model.key-env`"), (["--set", &command], "`model.key-command`")]
-    {
+    for (given, place) in [
+        (["--key-env", key], "`model.key-env`"),
+        (["--key-env", "sk_live_0123456789abcdef"], "`model.key-env`"),
+        (["--set", &command], "`model.key-command`"),
+    ] {
         let ran = run(&desk, &[&given[..], &base].concat()).await;
         let said = format!("{}{}{:?}", ran.out, ran.err, ran.exit);
         assert!(said.contains(place) && said.contains("not shown"), "{said}");

@@ -74,8 +74,10 @@ fn variable(around: &Surroundings, name: &str) -> Option<Secret> {
 
 /// A word as an error may repeat it: a key that was put where its variable or its command belongs is not.
 fn named(word: &str) -> String {
-    let is_long = word.len() >= 16 && !word.contains(['/', ' ', '_']);
-    if is_long && word.contains(|char: char| char.is_ascii_digit()) {
+    let is_long = word.len() >= 16 && !word.contains(['/', ' ']);
+    // Of names of variables, those in capitals with words in them are told apart.
+    let is_name = word.contains('_') && !word.contains(|char: char| char.is_ascii_lowercase());
+    if is_long && !is_name && word.contains(|char: char| char.is_ascii_digit()) {
         return format!(
             "({} characters that could be a key and are not shown)",
             word.chars().count()
