@@ -71,18 +71,7 @@ impl WriterLock {
     /// Takes the lock of the session in `dir`, within a tenth of a second or not at all.
     pub(crate) fn take(disk: &dyn Disk, dir: &Path) -> Result<Self, LockError> {
         let mut file = disk.open_lock(&dir.join(FILE)).map_err(LockError::Io)?;
-        let mut found = file.try_lock();
-        for moment in MOMENTS {
-            if matches!(found, Err(TryLockError::WouldBlock)) {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "as the system's own waiting for a lock"
-                )]
-                thread::sleep(moment);
-                found = file.try_lock();
-            }
-        }
-        match found {
+        match patiently(|| file.try_lock()) {
             Ok(()) => {
                 // The name is only for whoever is refused: a lock without one still holds.
                 let _ = name(&mut file);
@@ -92,6 +81,19 @@ impl WriterLock {
             Err(TryLockError::Error(error)) => Err(LockError::Io(error)),
         }
     }
+}
+
+/// Tries again at the end of each moment while somebody else has the lock.
+fn patiently(mut try_lock: impl FnMut() -> Result<(), TryLockError>) -> Result<(), TryLockError> {
+    for moment in MOMENTS {
+        match try_lock() {
+            Err(TryLockError::WouldBlock) => {}
+            done => return done,
+        }
+        #[expect(clippy::disallowed_methods, reason = "as the system's own waiting for a lock")]
+        thread::sleep(moment);
+    }
+    try_lock()
 }
 
 fn name(file: &mut File) -> io::Result<()> {
@@ -121,13 +123,20 @@ mod tests {
     fn whoever_only_looks_keeps_no_writer_out() {
         let dir = tempfile::tempdir().unwrap();
         drop(WriterLock::take(&Files, dir.path()).unwrap());
+        let writes = File::open(dir.path().join(FILE)).unwrap();
         let looks = File::open(dir.path().join(FILE)).unwrap();
         looks.lock_shared().unwrap();
-        thread::scope(|scope| {
-            let writer = scope.spawn(|| WriterLock::take(&Files, dir.path()));
-            looks.unlock().unwrap();
-            assert!(writer.join().unwrap().is_ok());
+        let mut tries = 0;
+        let taken = patiently(|| {
+            tries += 1;
+            if tries == 3 {
+                looks.unlock().unwrap();
+            }
+            writes.try_lock()
         });
+        assert!(taken.is_ok() && tries == 3, "{taken:?} after {tries}");
+        let refused = patiently(|| looks.try_lock());
+        assert!(matches!(refused, Err(TryLockError::WouldBlock)), "{refused:?}");
     }
 
     #[test]

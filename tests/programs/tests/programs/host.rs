@@ -99,17 +99,19 @@ async fn a_call_too_many_is_refused_and_no_fault_of_the_plugins() {
     options.calls = 2;
     let host = PluginHost::new(options).expect("an engine");
     let passes = load(&host, programs::PASSES, everything()).await.expect("a plugin");
-    let links = |count| Chain::new(std::iter::repeat_n(passes.clone(), count));
+    let third = load(&host, programs::READS_AND_PASSES, everything()).await.expect("a plugin");
+    let two = Chain::new([passes.clone(), passes.clone()]);
+    let three = Chain::new([passes.clone(), passes, third.clone()]);
     let services = services(Scripted::default()).0;
     for _ in 0..4 {
-        let err = run(&links(3), &services).await.expect_err("a third call");
+        let err = run(&three, &services).await.expect_err("a third call");
         assert_eq!(
             err.to_string(),
-            "passes: `dsh:agent/pre-step.handle` was stopped: more than 2 calls of all plugins at one time (try again when some have ended, or raise the host's option `calls`)"
+            "reads_and_passes: `dsh:agent/pre-step.handle` was stopped: more than 2 calls of all plugins at one time (try again when some have ended, or raise the host's option `calls`)"
         );
     }
-    assert_eq!(passes.quarantine(), None);
-    assert_eq!(entered(&links(2)).await, UNTOUCHED);
+    assert_eq!(third.quarantine(), None);
+    assert_eq!(entered(&two).await, UNTOUCHED);
 }
 
 /// Runs this very program again, as a person whose system allows each process 60 GB of address space.
