@@ -22,7 +22,15 @@ pub struct Ran {
 pub async fn dsh_wasm(root: &Path, args: &[&str]) -> Ran {
     let (command, args) = args.split_first().expect("a command");
     let root = root.to_str().expect("a path that is text");
-    let words = ["dsh-wasm", command, "--root", root].into_iter().chain(args.iter().copied());
+    execute(&[&[command, "--root", root], args].concat()).await
+}
+
+/// Runs the command line; `args` are all that stands behind the program's name.
+///
+/// # Panics
+/// If what it prints is no text.
+pub async fn execute(args: &[&str]) -> Ran {
+    let words = ["dsh-wasm"].iter().chain(args);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let exit = dsh_wasm::execute(Cli::parse_from(words), &mut out, &mut err).await;
     Ran {

@@ -13,7 +13,7 @@ use dsh_wasm::{Harness, Options};
 use serde_json::json;
 use tempfile::TempDir;
 
-pub use command::{Ran, dsh_wasm};
+pub use command::{Ran, dsh_wasm, execute};
 
 /// A harness with the standard plugins on a root of its own.
 pub struct Rig {

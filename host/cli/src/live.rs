@@ -63,7 +63,7 @@ impl Plugins {
     }
 
     /// Lets go of a session's plugins, if this is still its latest turn.
-    pub(crate) fn turn_is_over(&self, session: &SessionId, turn: u64) {
+    pub(crate) fn let_go_of(&self, session: &SessionId, turn: u64) {
         let mut turns = self.turns();
         if turns.get(session).is_some_and(|(of, _)| *of == turn) {
             turns.remove(session);

@@ -75,18 +75,9 @@ impl Decided<'_> {
     /// out.
     #[must_use]
     pub fn dropped(&self) -> Vec<(&str, &str)> {
-        let Decision::Enter(entered) = self.decision else { return Vec::new() };
-        let enters = |place: usize| {
-            entered.iter().any(|entered| match entered {
-                Entered::Batch { index } | Entered::Edited { index, .. } => *index == place,
-                Entered::Context(_) => false,
-            })
-        };
-        let users = self.call.batch.iter().enumerate();
-        let users = users.filter(|(_, message)| message.0.source == Source::User);
-        let dropped = users.filter(|(place, _)| !enters(*place));
-        let named = dropped.map(|(place, message)| {
-            (&*message.0.id, self.left_out.get(&place).map_or("", String::as_str))
+        let Decision::Enter(_) = self.decision else { return Vec::new() };
+        let named = self.left_out.iter().filter_map(|(place, plugin)| {
+            Some((&*self.call.batch.get(*place)?.0.id, plugin.as_str()))
         });
         named.collect()
     }

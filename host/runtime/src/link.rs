@@ -60,8 +60,7 @@ impl Link {
                 return Ok(Err(failure));
             }
         }
-        check_users(&self.received, &self.received, &batch, may_rewrite)?;
-        self.running.handed_on(self.plugin_id(), &self.received, &batch);
+        self.hand_on(&self.received, &batch, may_rewrite)?;
         self.next = Next::Called;
         Ok(Ok(self.running.clone().rest(self.position + 1, batch)))
     }
@@ -101,11 +100,20 @@ impl Link {
                     Next::Returned(Outcome::Enter(had)) => had,
                     _ => &self.received,
                 };
-                check_users(&self.received, had, &given, may_rewrite)?;
-                self.running.handed_on(self.plugin_id(), had, &given);
+                self.hand_on(had, &given, may_rewrite)?;
                 Ok(Outcome::Enter(given))
             }
         }
+    }
+
+    /// Checks what becomes of the user's messages that the link had last, and remembers what it left out.
+    fn hand_on(&self, had: &[Handle], given: &[Handle], may_rewrite: bool) -> Result<(), Refusal> {
+        check_users(&self.received, had, given, may_rewrite)?;
+        // Without the grant all that it had are there.
+        if may_rewrite {
+            self.running.handed_on(self.plugin_id(), had, given);
+        }
+        Ok(())
     }
 
     /// An error of the link itself.

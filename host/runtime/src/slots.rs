@@ -20,7 +20,7 @@ const RESIDENT_BYTES: usize = 256 << 10;
 const WARM: u32 = 64;
 
 /// An engine with slots for so many calls at one time, or without where the system does not give it the address
-/// space, 4 GiB for each.
+/// space: 4 GiB for each memory.
 pub(crate) fn engine(config: &mut Config, calls: u32) -> wasmtime::Result<Engine> {
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(slots(calls)));
     Engine::new(config).or_else(|_| {

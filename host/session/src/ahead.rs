@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use crate::LogError;
-use crate::frames::{Frames, Next, Span};
+use crate::frames::{Frames, Span};
 use crate::scan::Scanner;
 
 /// Bytes of a file from which it is worth a thread.
@@ -89,24 +89,10 @@ struct Decoding {
 impl Decoding {
     /// Decodes to the end. What was decoded before an error is handed over all the same.
     fn run<R: Read + Seek>(mut self, frames: &mut Frames<R>) -> Result<Option<Span>, Stop> {
-        let ended = self.frames(frames);
+        let damaged = |byte, why| Stop::Damaged(LogError::Frame { byte, why });
+        let ended = frames.each_whole(damaged, |start, piece| self.piece(start, piece));
         self.hand_over()?;
         ended
-    }
-
-    fn frames<R: Read + Seek>(&mut self, frames: &mut Frames<R>) -> Result<Option<Span>, Stop> {
-        loop {
-            let byte = frames.next_start();
-            let damaged = |byte| move |why| Stop::Damaged(LogError::Frame { byte, why });
-            match frames.find().map_err(damaged(byte))? {
-                Next::Frame(span) => {
-                    let take = |piece: &[u8]| self.piece(span.start, piece);
-                    frames.decode(span, damaged(span.start), take)?;
-                }
-                Next::Torn(span) => return Ok(Some(span)),
-                Next::End => return Ok(None),
-            }
-        }
     }
 
     fn piece(&mut self, start: u64, piece: &[u8]) -> Result<(), Stop> {

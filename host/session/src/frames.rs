@@ -168,9 +168,24 @@ impl<R: Read + Seek> Frames<R> {
         Ok(())
     }
 
-    /// Where the next frame begins.
-    pub(crate) fn next_start(&self) -> u64 {
-        self.at
+    /// Decodes every whole frame; gives the torn one after them.
+    ///
+    /// `take` gets where the frame begins and each piece of it, at least one, and can stop with an error of its own.
+    pub(crate) fn each_whole<E>(
+        &mut self,
+        failed: impl Fn(u64, FrameError) -> E,
+        mut take: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<Option<Span>, E> {
+        loop {
+            let start = self.at;
+            match self.find().map_err(|why| failed(start, why))? {
+                Next::Frame(span) => {
+                    self.decode(span, |why| failed(start, why), |piece| take(start, piece))?;
+                }
+                Next::Torn(span) => return Ok(Some(span)),
+                Next::End => return Ok(None),
+            }
+        }
     }
 
     /// Decodes the frame at `span`, piece by piece; of a torn one, the blocks that are there whole.

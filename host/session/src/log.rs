@@ -163,21 +163,15 @@ pub(crate) fn frame_by_frame<R: Read + Seek>(
     frames: &mut Frames<R>,
     scanner: &mut Scanner<'_>,
 ) -> Result<Option<Span>, LogError> {
-    loop {
-        let byte = frames.next_start();
-        match frames.find().map_err(|why| LogError::Frame { byte, why })? {
-            Next::Frame(span) => {
-                scanner.enter_frame(span.start);
-                decode(frames, span, |piece| scanner.write(piece))?;
-            }
-            Next::Torn(span) => return Ok(Some(span)),
-            Next::End => return Ok(None),
-        }
-    }
+    let failed = |byte, why| LogError::Frame { byte, why };
+    frames.each_whole(failed, |start, piece| {
+        scanner.enter_frame(start);
+        scanner.write(piece)
+    })
 }
 
-fn decode<R: Read + Seek>(
-    frames: &mut Frames<R>,
+fn decode(
+    frames: &mut Frames<BufReader<File>>,
     span: Span,
     take: impl FnMut(&[u8]) -> Result<(), LogError>,
 ) -> Result<(), LogError> {

@@ -4,12 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use clap::Parser as _;
 use dsh_agent::{Agent, TurnEnd};
 use dsh_plugin_folder::Folder;
 use dsh_plugin_host::{Log, LogEntry};
 use dsh_tests::{Rig, model, turn};
-use dsh_wasm::{Cli, Exit, Harness, Options, Ran};
+use dsh_wasm::{Exit, Harness, Options, Ran};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -130,11 +129,9 @@ async fn side_session_whose_plugin_fails_denies() {
 /// Does something with the plugins in `folder`, as a person would.
 async fn plugin(folder: &Path, args: &[&str]) {
     let folder = folder.to_str().unwrap();
-    let words = ["dsh-wasm", "--no-project", "--plugins", folder, "plugin"];
-    let cli = Cli::parse_from(words.iter().chain(args));
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let exit = dsh_wasm::execute(cli, &mut out, &mut err).await;
-    assert!(matches!(exit, Ok(Exit::Done)), "{args:?}: {exit:?} {}", String::from_utf8_lossy(&err));
+    let words = ["--no-project", "--plugins", folder, "plugin"];
+    let ran = dsh_tests::execute(&[&words, args].concat()).await;
+    assert_eq!(ran.exit, Ok(Exit::Done), "{args:?}: {}", ran.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

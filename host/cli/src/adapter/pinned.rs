@@ -42,7 +42,7 @@ impl Drop for Pinned {
         if let Some((session, turn)) =
             &*self.latest.get_mut().unwrap_or_else(PoisonError::into_inner)
         {
-            self.live.turn_is_over(session, *turn);
+            self.live.let_go_of(session, *turn);
         }
     }
 }
