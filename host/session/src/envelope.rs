@@ -1,16 +1,14 @@
 //! One row of a log as its members, borrowed from the line (contracts §1.2).
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::cursor::Cursor;
 use crate::fit::SurfaceError;
 use crate::legacy::LegacyError;
 use crate::number::{safe_count, safe_integer};
+use crate::parts::Parts;
 use crate::{MessageError, Raw, SurfaceOp};
 
 /// Why an event cannot be in a log.
@@ -52,14 +50,70 @@ pub(crate) struct Envelope<'a> {
     pub(crate) data: Option<Raw<'a>>,
     ignorable: Option<Raw<'a>>,
     surface_op: Option<Raw<'a>>,
-    sources: Option<Raw<'a>>,
+    sources: Option<Sources<'a>>,
     /// The place and time of a packed row's first event.
     pub(crate) seq0: Option<Raw<'a>>,
     pub(crate) time0: Option<Raw<'a>>,
     other: Option<Cow<'a, str>>,
 }
 
+/// What a row says of the events that it was made from.
+#[derive(Debug)]
+enum Sources<'a> {
+    /// A list of places, read already.
+    Places(Vec<u64>),
+    /// Anything else.
+    Other(Raw<'a>),
+}
+
 impl<'a> Envelope<'a> {
+    /// Reads a row; none where the text is no JSON object. Where the parts of its values stand goes into `parts`.
+    pub(crate) fn parse(text: &'a str, parts: &'a mut Parts) -> Option<Self> {
+        let mut row = Self::default();
+        let mut of_data = 0..0;
+        let mut cursor = Cursor::new(text);
+        parts.clear();
+        cursor.space();
+        cursor.object(|name, cursor| {
+            let name = name.text().unwrap_or_default();
+            if name == "sourceEventSeqs" {
+                row.sources = Some(match cursor.places() {
+                    Some(places) => Sources::Places(places),
+                    None => Sources::Other(cursor.value(parts)?),
+                });
+                return Some(());
+            }
+            let from = parts.len();
+            let value = cursor.value(parts)?;
+            if name == "data" {
+                of_data = from..parts.len();
+            }
+            row.take(name, value);
+            Some(())
+        })?;
+        cursor.space();
+        row.data = row.data.map(|data| data.with_parts(parts.between(of_data)));
+        cursor.is_at_end().then_some(row)
+    }
+
+    fn take(&mut self, name: Cow<'a, str>, value: Raw<'a>) {
+        let member = match &*name {
+            "type" => &mut self.kind,
+            "seq" => &mut self.seq,
+            "time" => &mut self.time,
+            "data" => &mut self.data,
+            "ignorable" => &mut self.ignorable,
+            "surfaceOp" => &mut self.surface_op,
+            "seq0" => &mut self.seq0,
+            "time0" => &mut self.time0,
+            _ => {
+                self.other = Some(name);
+                return;
+            }
+        };
+        *member = Some(value);
+    }
+
     /// The type; none where it is no string.
     pub(crate) fn kind(&self) -> Option<Cow<'a, str>> {
         self.kind.and_then(Raw::text)
@@ -81,13 +135,8 @@ impl<'a> Envelope<'a> {
             && self.seq0.is_some()
             && self.time0.is_some()
             && self.data.is_some()
-            && self
-                .seq
-                .or(self.time)
-                .or(self.ignorable)
-                .or(self.surface_op)
-                .or(self.sources)
-                .is_none()
+            && self.seq.or(self.time).or(self.ignorable).or(self.surface_op).is_none()
+            && self.sources.is_none()
             && self.other.is_none()
     }
 
@@ -112,7 +161,7 @@ impl<'a> Envelope<'a> {
 
     /// Whether it says anything about the surface.
     pub(crate) fn touches_surface(&self) -> Result<(), SurfaceError> {
-        match (self.surface_op, self.sources) {
+        match (self.surface_op, &self.sources) {
             (None, None) => Ok(()),
             (Some(_), _) => Err(SurfaceError::OpOnLogEvent),
             (None, Some(_)) => Err(SurfaceError::SourcesOnLogEvent),
@@ -146,46 +195,12 @@ impl<'a> Envelope<'a> {
     }
 
     /// The events that it was made from.
-    pub(crate) fn sources(&self) -> Result<Option<Vec<u64>>, SurfaceError> {
-        let Some(sources) = self.sources else { return Ok(None) };
-        let seqs = sources.words().ok_or(SurfaceError::SourcesNoList)?.map(safe_count);
-        seqs.collect::<Option<_>>().map(Some).ok_or(SurfaceError::SourcesNoSeq)
-    }
-}
-
-/// In one pass: what is most of a log need not be passed over again to find where each member ends.
-impl<'de> Deserialize<'de> for Envelope<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Envelope<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a row")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut row = Envelope::default();
-                while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
-                    let name = Raw::from(name).text().unwrap_or_default();
-                    let member = match &*name {
-                        "type" => &mut row.kind,
-                        "seq" => &mut row.seq,
-                        "time" => &mut row.time,
-                        "data" => &mut row.data,
-                        "ignorable" => &mut row.ignorable,
-                        "surfaceOp" => &mut row.surface_op,
-                        "sourceEventSeqs" => &mut row.sources,
-                        "seq0" => &mut row.seq0,
-                        "time0" => &mut row.time0,
-                        _ => {
-                            row.other = Some(name);
-                            continue;
-                        }
-                    };
-                    *member = Some(value.into());
-                }
-                Ok(row)
-            }
-        }
-        deserializer.deserialize_map(Members)
+    pub(crate) fn sources(self) -> Result<Option<Vec<u64>>, SurfaceError> {
+        let words = match self.sources {
+            None => return Ok(None),
+            Some(Sources::Places(places)) => return Ok(Some(places)),
+            Some(Sources::Other(other)) => other.words().ok_or(SurfaceError::SourcesNoList)?,
+        };
+        words.map(safe_count).collect::<Option<_>>().map(Some).ok_or(SurfaceError::SourcesNoSeq)
     }
 }

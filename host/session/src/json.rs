@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::de::{self, DeserializeOwned};
@@ -14,8 +15,14 @@ use crate::{Object, Raw};
 ///
 /// A log is written by JavaScript, whose strings may hold half a surrogate pair (`\ud83d`); no Rust string can. So
 /// what a log holds stays text until somebody asks for a part of it, and only then a lone surrogate reads as U+FFFD.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Json(Arc<str>);
+///
+/// Clones and parts of a value share one text.
+#[derive(Clone)]
+pub struct Json {
+    shared: Arc<str>,
+    start: usize,
+    end: usize,
+}
 
 impl Json {
     /// Takes `text` as it is.
@@ -31,12 +38,12 @@ impl Json {
     /// # Errors
     /// When `value` has no JSON form, such as a map whose keys are no strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Ok(Self(serde_json::to_string(value)?.into()))
+        Ok(Self::from_trusted(serde_json::to_string(value)?))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.shared.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Reads the value as `T`; a lone surrogate reads as U+FFFD.
@@ -44,7 +51,7 @@ impl Json {
     /// # Errors
     /// When the value does not have the shape of `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        read(&self.0)
+        read(self.as_str())
     }
 
     /// The members, where the value is an object.
@@ -60,30 +67,70 @@ impl Json {
 impl Json {
     /// Whether both are clones of one value, which costs nothing to see; two that read the same may not be.
     pub(crate) fn is_the_same_text(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.shared, &other.shared)
+            && (self.start, self.end) == (other.start, other.end)
+    }
+
+    /// A part of the value as a value of its own, which shares the text where `part` was borrowed from it.
+    pub(crate) fn part(&self, part: Raw<'_>) -> Self {
+        let text = part.get();
+        let start = (text.as_ptr() as usize).wrapping_sub(self.shared.as_ptr() as usize);
+        let within = start.checked_add(text.len()).filter(|end| *end <= self.shared.len());
+        match within {
+            Some(end) => Self { shared: self.shared.clone(), start, end },
+            None => part.into(),
+        }
+    }
+
+    /// The values that stand in `text`, each from one place to the next of `ends`.
+    pub(crate) fn each_of(text: &str, ends: &[usize]) -> impl Iterator<Item = Self> {
+        let shared: Arc<str> = text.into();
+        let mut start = 0;
+        ends.iter().map(move |end| {
+            let value = Self { shared: shared.clone(), start, end: *end };
+            start = *end;
+            value
+        })
     }
 
     /// Takes text that this crate has just written, or that serde_json has just read, as one value.
     pub(crate) fn from_trusted(text: impl Into<Arc<str>>) -> Self {
-        Self(text.into())
+        let shared = text.into();
+        let end = shared.len();
+        Self { shared, start: 0, end }
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_the_same_text(other) || self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Json {}
+
+impl Hash for Json {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
 impl From<Raw<'_>> for Json {
     fn from(raw: Raw<'_>) -> Self {
-        Self(raw.get().into())
+        Self::from_trusted(raw.get())
     }
 }
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue =
+            serde_json::from_str(self.as_str()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }

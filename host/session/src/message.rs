@@ -94,7 +94,12 @@ impl Message {
     /// # Errors
     /// When it has no id, role, source kind or list of blocks.
     pub fn parse(json: Json) -> Result<Self, MessageError> {
-        let message = json.object().map_err(|_| MessageError("is not an object"))?;
+        Self::read(json.clone(), Raw::from(&json))
+    }
+
+    /// The same, where `raw` is the message and may know where its parts stand.
+    pub(crate) fn read(json: Json, raw: Raw<'_>) -> Result<Self, MessageError> {
+        let message = raw.object().ok_or(MessageError("is not an object"))?;
         let id: Box<str> = message.str("id").ok_or(MessageError("has no id"))?.into();
         if id.is_empty() {
             return Err(MessageError("has an empty id"));
@@ -104,10 +109,9 @@ impl Message {
             Some("assistant") => Role::Assistant,
             _ => return Err(MessageError("has a role other than `user` and `assistant`")),
         };
-        let source = Source::parse(&message)?;
+        let source = Source::parse(&message, &json)?;
         let blocks = message.items("content").ok_or(MessageError("has no list of blocks"))?;
         let survey = Survey::of(blocks);
-        drop(message);
         let blocks = OnceLock::new();
         Ok(Self(Arc::new(Inner { json, id, role, source, survey, blocks })))
     }
@@ -264,18 +268,17 @@ impl Source {
         self.facts.object().ok().filter(|_| keyed)?.text("key")
     }
 
-    fn parse(message: &Object<'_>) -> Result<Self, MessageError> {
-        let facts = Json::from(message.get("source").ok_or(MessageError("has no source"))?);
-        let members =
-            facts.object().map_err(|_| MessageError("has a source that is not an object"))?;
+    /// The source of a message whose text is `json`.
+    fn parse(message: &Object<'_>, json: &Json) -> Result<Self, MessageError> {
+        let facts = message.get("source").ok_or(MessageError("has no source"))?;
+        let members = facts.object().ok_or(MessageError("has a source that is not an object"))?;
         let kind: Arc<str> =
             members.text("kind").ok_or(MessageError("has a source without a kind"))?;
         if kind.is_empty() {
             return Err(MessageError("has a source with an empty kind"));
         }
         let plugin = members.text("plugin");
-        drop(members);
-        Ok(Self { kind, plugin, facts })
+        Ok(Self { kind, plugin, facts: json.part(facts) })
     }
 }
 

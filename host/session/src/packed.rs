@@ -1,10 +1,10 @@
 //! Packed rows: a run of the model's deltas as one row (contracts §1.6). Only the file knows them.
 
 use crate::batch::push_list;
-use crate::checked::Checked;
+use crate::cursor::Cursor;
 use crate::envelope::Envelope;
 use crate::number::{safe_count, safe_integer};
-use crate::{Event, Json, Kind, MAX_SAFE_INTEGER, Object, Raw};
+use crate::{Draft, Event, Json, Kind, MAX_SAFE_INTEGER, Object, Raw};
 
 /// Shorter runs stay as they are.
 pub(crate) const MIN_RUN: usize = 3;
@@ -79,6 +79,58 @@ pub(crate) fn is_packed(kind: &str) -> bool {
 }
 
 impl<'a> Packed<'a> {
+    /// Reads a line that is a packed row spelled as harnesses write it, in one pass; none where it is anything else,
+    /// which may still be a packed row.
+    pub(crate) fn of_line(line: &'a str) -> Option<Self> {
+        let mut line = Cursor::new(line);
+        line.literal("{\"type\":\"")?;
+        let kind = Delta::of_row(line.until_quote()?)?;
+        line.literal("\",\"seq0\":")?;
+        let seq0 = u64::try_from(line.short_integer()?).ok()?;
+        line.literal(",\"time0\":")?;
+        let time0 = line.short_integer()?;
+        line.literal(",\"data\":{\"turn\":")?;
+        let turn = line.number()?.get();
+        line.literal(",\"step\":")?;
+        let step = line.number()?.get();
+        line.literal(",\"index\":")?;
+        let index = line.number()?.get();
+        line.literal(",\"dt\":[")?;
+        let mut times = Vec::with_capacity(32);
+        times.push(time0);
+        let mut time = time0;
+        while !line.eat(b']') {
+            if times.len() > 1 {
+                line.expect(b',')?;
+            }
+            time += line.short_integer()?;
+            if time.unsigned_abs() > MAX_SAFE_INTEGER {
+                return None;
+            }
+            times.push(time);
+        }
+        let (mut id, mut name) = (None, None);
+        if kind == Delta::ToolCall {
+            line.literal(",\"id\":")?;
+            id = Some(line.string()?.get());
+            if line.literal(",\"name\":").is_some() {
+                name = Some(line.string()?.get());
+            }
+        }
+        line.literal(",\"")?;
+        line.literal(kind.pieces().1)?;
+        line.literal("\":[")?;
+        let mut pieces = Vec::with_capacity(times.len());
+        pieces.push(line.string()?);
+        while line.eat(b',') {
+            pieces.push(line.string()?);
+        }
+        line.literal("]}}")?;
+        let whole = line.is_at_end() && times.len() == pieces.len();
+        let run = Run { kind, turn, step, index, id, name };
+        whole.then_some(Self { seq0, times, run, pieces })
+    }
+
     /// Reads a packed row.
     ///
     /// # Errors
@@ -129,27 +181,39 @@ impl<'a> Packed<'a> {
         self.times.last().copied().unwrap_or_default()
     }
 
-    /// Its events in order.
-    pub(crate) fn events(&self) -> impl Iterator<Item = Event> + '_ {
-        let mut data = self.run.data();
-        let before_piece = data.len();
-        let pairs = self.pieces.iter().zip(&self.times).zip(self.seq0..);
-        pairs.map(move |((piece, time), seq)| {
-            data.truncate(before_piece);
-            data.extend([piece.get(), "}}"]);
-            Event {
-                kind: Kind::CHUNK,
-                seq,
-                time: *time,
-                data: Json::from_trusted(data.as_str()),
-                ignorable: false,
-                surface_op: None,
-                sources: None,
-                checked: Checked::default(),
+    /// Its events in order. Those that stand near each other share their text.
+    pub(crate) fn each(&self, mut take: impl FnMut(&Event)) {
+        // What stands between two pieces: the end of one delta and the beginning of the next.
+        let between = ["}}", &self.run.data()].concat();
+        let (end, head) = between.split_at(2);
+        let mut text = String::with_capacity(SHARED + SHARED / 4);
+        let mut ends = Vec::with_capacity(self.len().min(SHARED / head.len() + 1));
+        let mut event = Draft::new(&Kind::CHUNK, Json::from_trusted("{}")).at(0, 0);
+        let mut places = self.times.iter().zip(self.seq0..);
+        let mut pieces = self.pieces.iter().peekable();
+        while let Some(piece) = pieces.next() {
+            if text.is_empty() {
+                text.push_str(head);
             }
-        })
+            text.push_str(piece.get());
+            ends.push(text.len() + end.len());
+            if text.len() < SHARED && pieces.peek().is_some() {
+                text.push_str(&between);
+                continue;
+            }
+            text.push_str(end);
+            for (data, (time, seq)) in Json::each_of(&text, &ends).zip(&mut places) {
+                (event.seq, event.time, event.data) = (seq, *time, data);
+                take(&event);
+            }
+            text.clear();
+            ends.clear();
+        }
     }
 }
+
+/// Bytes of text after which the next deltas of a run get another one to share: one that is kept keeps it all.
+const SHARED: usize = 1 << 12;
 
 impl<'a> Run<'a> {
     fn of_row(kind: Delta, data: &Object<'a>) -> Result<(Self, Vec<Raw<'a>>), &'static str> {
@@ -284,11 +348,15 @@ pub(crate) fn write_packed(events: &[Event], out: &mut String) {
 mod tests {
     use super::*;
     use crate::batch::write_rows;
+    use crate::parts::Parts;
 
     /// The events of a packed row.
     fn unpacked(row: &str) -> Vec<Event> {
-        let row: Envelope<'_> = serde_json::from_str(row).unwrap();
-        Packed::read(&row).unwrap().events().collect()
+        let mut parts = Parts::default();
+        let row = Envelope::parse(row, &mut parts).unwrap();
+        let mut events = Vec::new();
+        Packed::read(&row).unwrap().each(|event| events.push(event.clone()));
+        events
     }
 
     #[track_caller]
@@ -370,7 +438,8 @@ mod tests {
             (r#"["a","\ud83d","c"]"#, "[]"),
         ] {
             let row = TEXT.replace(from, to);
-            let row: Envelope<'_> = serde_json::from_str(&row).unwrap();
+            let mut parts = Parts::default();
+            let row = Envelope::parse(&row, &mut parts).unwrap();
             assert!(Packed::read(&row).is_err(), "{to}");
         }
     }

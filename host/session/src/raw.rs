@@ -4,16 +4,23 @@
 //! values that are known to be there, and passes over the texts in them as fast as memory is searched.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use memchr::{memchr, memchr2};
 use serde_json::value::RawValue;
 
+use crate::cursor::{every, zeros};
 use crate::json::{read, unescaped_bytes};
+use crate::parts::{Part, first};
 use crate::{Json, Object};
 
 /// The text of one JSON value, byte for byte, borrowed from a text that was checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Raw<'a>(&'a str);
+#[derive(Clone, Copy)]
+pub struct Raw<'a> {
+    text: &'a str,
+    /// Where its parts stand, where that was written down.
+    parts: Option<&'a [Part]>,
+}
 
 impl<'a> Raw<'a> {
     /// Checks that `text` is one value, and takes it without the space around it.
@@ -22,12 +29,28 @@ impl<'a> Raw<'a> {
     /// When it is anything else.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         let raw: &RawValue = serde_json::from_str(text)?;
-        Ok(Self(raw.get()))
+        Ok(Self::trusted(raw.get()))
+    }
+
+    /// Takes text that is known to be one value.
+    pub(crate) fn trusted(text: &'a str) -> Self {
+        Self { text, parts: None }
+    }
+
+    /// The same value, and where its parts stand.
+    pub(crate) fn with_parts(self, parts: Option<&'a [Part]>) -> Self {
+        Self { parts, ..self }
+    }
+
+    /// The same value where it stands in a copy of its text.
+    pub(crate) fn copied(self, text: &'a Json) -> Self {
+        let same = self.text.len() == text.as_str().len();
+        Self { text: text.as_str(), parts: self.parts.filter(|_| same) }
     }
 
     /// The text.
     pub fn get(self) -> &'a str {
-        self.0
+        self.text
     }
 
     /// The members, where the value is an object.
@@ -37,70 +60,93 @@ impl<'a> Raw<'a> {
 
     /// The items, where the value is a list.
     pub fn items(self) -> Option<impl Iterator<Item = Raw<'a>>> {
-        let mut values = self.0.starts_with('[').then_some(Values { text: self.0, at: 1 })?;
+        let mut values = self.text.starts_with('[').then_some(Values { whole: self, at: 1 })?;
         Some(std::iter::from_fn(move || values.next()))
     }
 
     /// The same, where nothing but numbers counts: of a list with any other item, at least one comes out as no number.
     pub(crate) fn words(self) -> Option<impl Iterator<Item = &'a str>> {
-        let inside = self.0.strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
+        let inside = self.text.strip_prefix('[')?.strip_suffix(']')?.trim_ascii();
         let words = inside.split(',').map(str::trim_ascii);
         Some(words.take(if inside.is_empty() { 0 } else { usize::MAX }))
     }
 
     /// The members one by one, each with its name as it was written.
     pub(crate) fn members(self) -> Option<impl Iterator<Item = (Raw<'a>, Raw<'a>)>> {
-        let mut values = self.0.starts_with('{').then_some(Values { text: self.0, at: 1 })?;
+        let mut values = self.text.starts_with('{').then_some(Values { whole: self, at: 1 })?;
         Some(std::iter::from_fn(move || Some((values.next()?, values.next()?))))
     }
 
     /// The text that a string stands for, lone surrogates as U+FFFD; none where the value is no string.
     pub fn text(self) -> Option<Cow<'a, str>> {
-        let quoted = self.0.strip_prefix('"')?.strip_suffix('"')?;
-        match memchr(b'\\', quoted.as_bytes()) {
-            None => Some(Cow::Borrowed(quoted)),
-            Some(_) => read::<String>(self.0).ok().map(Cow::Owned),
+        let quoted = self.text.strip_prefix('"')?.strip_suffix('"')?;
+        // Names and the like are shorter than what a search for far bytes takes to begin.
+        let escaped = match quoted.len() {
+            ..16 => quoted.bytes().any(|byte| byte == b'\\'),
+            _ => memchr(b'\\', quoted.as_bytes()).is_some(),
+        };
+        match escaped {
+            false => Some(Cow::Borrowed(quoted)),
+            true => read::<String>(self.text).ok().map(Cow::Owned),
         }
     }
 
     /// How long that text is, in UTF-8 bytes.
     pub(crate) fn text_bytes(self) -> Option<usize> {
-        let quoted = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        let quoted = self.text.strip_prefix('"')?.strip_suffix('"')?;
         Some(unescaped_bytes(quoted))
     }
 
     /// Whether the value is a string.
     pub(crate) fn is_string(self) -> bool {
-        self.0.starts_with('"')
+        self.text.starts_with('"')
     }
 
     /// Whether the value is a number.
     pub(crate) fn is_number(self) -> bool {
-        self.0.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        self.text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+    }
+}
+
+impl PartialEq for Raw<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Raw<'_> {}
+
+impl fmt::Debug for Raw<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text)
     }
 }
 
 impl<'a> From<&'a Json> for Raw<'a> {
     fn from(json: &'a Json) -> Self {
-        Self(json.as_str())
+        Self::trusted(json.as_str())
     }
 }
 
 impl<'a> From<&'a RawValue> for Raw<'a> {
     fn from(raw: &'a RawValue) -> Self {
-        Self(raw.get())
+        Self::trusted(raw.get())
     }
 }
 
 /// The values of a list, or the names and values of an object in turn.
 struct Values<'a> {
-    text: &'a str,
+    whole: Raw<'a>,
     at: usize,
 }
 
 impl<'a> Values<'a> {
     fn next(&mut self) -> Option<Raw<'a>> {
-        let bytes = self.text.as_bytes();
+        if let Some(parts) = &mut self.whole.parts {
+            let (text, parts) = first(self.whole.text, parts)?;
+            return Some(Raw { text, parts });
+        }
+        let bytes = self.whole.text.as_bytes();
         let between = |byte: &u8| matches!(byte, b',' | b':' | b' ' | b'\t' | b'\n' | b'\r');
         while bytes.get(self.at).is_some_and(between) {
             self.at += 1;
@@ -112,7 +158,7 @@ impl<'a> Values<'a> {
             b'}' | b']' => return None,
             _ => end_of_word(bytes, start),
         };
-        self.text.get(start..self.at).map(Raw)
+        self.whole.text.get(start..self.at).map(Raw::trusted)
     }
 }
 
@@ -145,16 +191,6 @@ fn quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
 
 /// Words of eight bytes that are looked at one by one.
 const NEAR: usize = 2;
-
-/// The byte in each place of a word.
-const fn every(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
-
-/// The highest bit of a word's lowest byte that is zero, and maybe of some above it.
-const fn zeros(word: u64) -> u64 {
-    word.wrapping_sub(every(0x01)) & !word & every(0x80)
-}
 
 /// Behind the object or list that begins at `start`, however deep it is.
 fn end_of_nest(bytes: &[u8], start: usize) -> usize {

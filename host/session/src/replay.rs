@@ -7,6 +7,7 @@ use crate::envelope::{Envelope, EventError};
 use crate::fit::SurfaceError;
 use crate::legacy::{Origin, upgrade};
 use crate::packed::Packed;
+use crate::parts::Parts;
 use crate::repair::TurnFold;
 use crate::surface::{Replacement, Surface, SurfaceFold};
 use crate::title::{Title, TitleError, TitleFold};
@@ -43,23 +44,26 @@ impl Replay {
     /// # Errors
     /// When `row` is no event, or one that cannot follow; nothing has changed then.
     pub fn row(&mut self, row: &str) -> Result<(Event, Option<Replacement>), EventError> {
-        let row: Envelope<'_> = serde_json::from_str(row)
-            .map_err(|_| EventError::Envelope("text is no JSON object"))?;
+        let mut parts = Parts::default();
+        let row = Envelope::parse(row, &mut parts)
+            .ok_or(EventError::Envelope("text is no JSON object"))?;
         self.expect(row.seq())?;
-        self.envelope(&row)
+        self.envelope(row)
     }
 
     /// Takes a row whose place has been found to be the next one.
     pub(crate) fn envelope(
         &mut self,
-        row: &Envelope<'_>,
+        row: Envelope<'_>,
     ) -> Result<(Event, Option<Replacement>), EventError> {
         let (kind, time, data, ignorable) = row.check()?;
         let kind = Kind::from(&*kind);
         let seq = self.next_seq();
         let replaced = || Some(self.surface.node(row.replaces()?)?.message.id().to_owned());
         let origin = Origin { session: &self.session, seq, replaces: &replaced };
-        let (kind, data) = match upgrade(&kind, data, &origin)? {
+        let upgraded = upgrade(&kind, data, &origin)?;
+        let read = if upgraded.is_some() { None } else { Some(data) };
+        let (kind, data) = match upgraded {
             Some(upgraded) => (upgraded.kind.into(), upgraded.data),
             None => (kind, Json::from(data)),
         };
@@ -73,8 +77,9 @@ impl Replay {
             sources: None,
             checked: Checked::default(),
         };
-        check_kind(&event)?;
-        let node = node(&event)?;
+        let data = read.map_or_else(|| Raw::from(&event.data), |data| data.copied(&event.data));
+        check_kind(&event, data)?;
+        let node = node(&event, data)?;
         if is_surface(&event.kind) {
             event.surface_op = Some(row.surface_op()?);
             event.sources = row.sources()?;
@@ -87,11 +92,8 @@ impl Replay {
     }
 
     /// Takes a packed row whose place has been found to be the next one.
-    pub(crate) fn packed(&mut self, row: &Packed<'_>, mut sink: impl FnMut(&Event), wanted: bool) {
+    pub(crate) fn packed(&mut self, row: &Packed<'_>) {
         self.skip(row.len() as u64, row.last_time());
-        if wanted {
-            row.events().for_each(|event| sink(&event));
-        }
     }
 
     /// Takes a delta that nobody wants to see, whose place has been found to be the next one.
@@ -125,12 +127,13 @@ impl Replay {
         if let Some(node) = event.checked.node(event) {
             return self.push(event, node);
         }
-        check_kind(event)?;
+        let data = Raw::from(&event.data);
+        check_kind(event, data)?;
         let origin = Origin { session: &self.session, seq: event.seq, replaces: &|| None };
-        if upgrade(&event.kind, Raw::from(&event.data), &origin)?.is_some() {
+        if upgrade(&event.kind, data, &origin)?.is_some() {
             return Err(EventError::Envelope("shape is one that only old logs have"));
         }
-        self.push(event, node(event)?.as_ref())
+        self.push(event, node(event, data)?.as_ref())
     }
 
     /// Gives the draft its place, and takes it.
@@ -202,7 +205,7 @@ impl Replay {
 }
 
 /// Checks that a log may hold events of this type, and a request header by what it holds.
-fn check_kind(event: &Event) -> Result<(), EventError> {
+fn check_kind(event: &Event, data: Raw<'_>) -> Result<(), EventError> {
     if is_retired(&event.kind) {
         return Err(EventError::Retired((&*event.kind).into()));
     }
@@ -210,14 +213,14 @@ fn check_kind(event: &Event) -> Result<(), EventError> {
         return Err(EventError::Unknown((&*event.kind).into()));
     }
     if &*event.kind == "request/header" {
-        shape::request_header(Raw::from(&event.data))?;
+        shape::request_header(data)?;
     }
     Ok(())
 }
 
 /// The node that an event is, where its type is a surface type.
-fn node(event: &Event) -> Result<Option<Arc<Node>>, EventError> {
-    let node = shape::message(event)?.and_then(|message| Node::of(event, message));
+fn node(event: &Event, data: Raw<'_>) -> Result<Option<Arc<Node>>, EventError> {
+    let node = shape::message(event, data)?.and_then(|message| Node::of(event, message, data));
     Ok(node.map(Arc::new))
 }
 

@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::Raw;
 use crate::envelope::{Envelope, EventError};
 use crate::packed::{Packed, is_packed};
+use crate::parts::Parts;
 
 /// Why a line is no row that can stand where it stands.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -49,8 +50,8 @@ pub(crate) enum Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Reads a line without its newline.
-    pub(crate) fn parse(line: &'a str) -> Result<Self, RowError> {
+    /// Reads a line without its newline. Where the parts of its values stand goes into `parts`.
+    pub(crate) fn parse(line: &'a str, parts: &'a mut Parts) -> Result<Self, RowError> {
         let text = line.trim_matches([' ', '\t', '\r', '\n']);
         if !text.starts_with('{') {
             // JSON that is no object has no place either: what reads it finds a gap.
@@ -59,7 +60,10 @@ impl<'a> Row<'a> {
                 _ => Ok(Self::Event(Envelope::default())),
             };
         }
-        let row: Envelope<'a> = serde_json::from_str(text).map_err(|_| RowError::Json)?;
+        if let Some(row) = Packed::of_line(text) {
+            return Ok(Self::Packed(row));
+        }
+        let row = Envelope::parse(text, parts).ok_or(RowError::Json)?;
         match row.kind().as_deref().is_some_and(is_packed) {
             true => Packed::read(&row).map(Self::Packed).map_err(RowError::Packed),
             false => Ok(Self::Event(row)),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
+use crate::parts::Parts;
 use crate::replay::feed;
 use crate::row::{Row, RowError};
 use crate::{Event, Fold, LogError, Place, Replay};
@@ -29,6 +30,8 @@ pub(crate) struct Scanner<'f> {
     issue: Option<LogError>,
     /// The events of a torn frame, where somebody wants them.
     recovered: Option<Vec<Event>>,
+    /// Kept for its memory.
+    parts: Parts,
 }
 
 impl<'f> Scanner<'f> {
@@ -44,6 +47,7 @@ impl<'f> Scanner<'f> {
             frame: None,
             issue: None,
             recovered: None,
+            parts: Parts::default(),
         }
     }
 
@@ -88,15 +92,22 @@ impl<'f> Scanner<'f> {
     }
 
     fn take(&mut self, line: &[u8]) -> Result<(), LogError> {
+        let mut parts = std::mem::take(&mut self.parts);
+        let taken = self.take_with(line, &mut parts);
+        self.parts = parts;
+        taken
+    }
+
+    fn take_with(&mut self, line: &[u8], parts: &mut Parts) -> Result<(), LogError> {
         // Looking for damage first takes a fraction of the time that mending does.
-        let text = match std::str::from_utf8(line) {
+        let text = match simdutf8::basic::from_utf8(line) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => String::from_utf8_lossy(line),
         };
         let place = self.place(self.line + 1);
         self.line += 1;
         self.read += line.len() as u64 + 1;
-        let found = Row::parse(&text);
+        let found = Row::parse(&text, parts);
         let why = match (found, &self.issue) {
             (Err(RowError::Null), _) => return Err(LogError::Row { place, why: RowError::Null }),
             (Err(_), Some(_)) => return Ok(()),
@@ -124,24 +135,29 @@ impl<'f> Scanner<'f> {
 
     fn accept(&mut self, row: Row<'_>) -> Result<(), RowError> {
         let Self { replay, fold, recovered, .. } = self;
-        let wanted = fold.wants_chunks() || recovered.is_some();
-        let mut sink = |event: &Event| {
-            if let Some(recovered) = recovered {
-                recovered.push(event.clone());
-            }
-            feed(*fold, event);
-        };
+        let wanted = fold.wants_chunks();
         match row {
-            Row::Packed(row) => replay.packed(&row, sink, wanted),
-            Row::Event(row) if !wanted && row.is_chunk() => {
+            Row::Packed(row) => {
+                replay.packed(&row);
+                if let Some(recovered) = recovered {
+                    row.each(|event| recovered.push(event.clone()));
+                }
+                if wanted {
+                    row.each(|event| fold.event(event));
+                }
+            }
+            Row::Event(row) if !wanted && recovered.is_none() && row.is_chunk() => {
                 let seq = replay.next_seq();
                 replay.pass_chunk(&row).map_err(|why| RowError::Event { seq, why })?;
             }
             Row::Event(row) => {
                 let seq = replay.next_seq();
                 let (event, _) =
-                    replay.envelope(&row).map_err(|why| RowError::Event { seq, why })?;
-                sink(&event);
+                    replay.envelope(row).map_err(|why| RowError::Event { seq, why })?;
+                feed(*fold, &event);
+                if let Some(recovered) = recovered {
+                    recovered.push(event);
+                }
             }
         }
         Ok(())

@@ -4,20 +4,20 @@ use crate::envelope::EventError;
 use crate::vocabulary::adds_user_message;
 use crate::{Event, Message, MessageError, Object, Raw, Role};
 
-/// The message of an event, where its type is a surface type.
+/// The message of an event, where its type is a surface type; `data` is the event's.
 ///
 /// # Errors
 /// When the message has not the shape of that type.
-pub(crate) fn message(event: &Event) -> Result<Option<Message>, MessageError> {
-    let json = match &*event.kind {
-        kind if adds_user_message(kind) => event.data.clone(),
+pub(crate) fn message(event: &Event, data: Raw<'_>) -> Result<Option<Message>, MessageError> {
+    let raw = match &*event.kind {
+        kind if adds_user_message(kind) => data,
         "assistant/message" | "tool/result" => {
-            let data = event.data.object().map_err(|_| MessageError("is missing"))?;
-            data.get("message").ok_or(MessageError("is missing"))?.into()
+            let message = data.object().and_then(|data| data.get("message"));
+            message.ok_or(MessageError("is missing"))?
         }
         _ => return Ok(None),
     };
-    let message = Message::parse(json)?;
+    let message = Message::read(event.data.part(raw), raw)?;
     match (&*event.kind, message.role()) {
         ("assistant/message", Role::Assistant) => from_model(&message)?,
         ("tool/result", Role::User) => from_tool(&message)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::chain::{Chain, RangeError};
 use crate::fit::{SurfaceError, check_rewrite, check_sources};
 use crate::vocabulary::adds_user_message;
-use crate::{Event, Json, Message, SurfaceOp};
+use crate::{Event, Json, Message, Raw, SurfaceOp};
 
 /// Which event made a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +65,11 @@ impl Surface {
 }
 
 impl Node {
-    /// The node that an event with this message is; none where its type is no surface type.
-    pub(crate) fn of(event: &Event, message: Message) -> Option<Self> {
+    /// The node that an event with this message and data is; none where its type is no surface type.
+    pub(crate) fn of(event: &Event, message: Message, data: Raw<'_>) -> Option<Self> {
         let role = role(&event.kind)?;
         let rest = match role {
-            NodeRole::Tool => without_message(&event.data),
+            NodeRole::Tool => data.object()?.without(&["message"]),
             NodeRole::User | NodeRole::Assistant => None,
         };
         let text_bytes = message.text_bytes();
@@ -194,10 +194,6 @@ fn role(kind: &str) -> Option<NodeRole> {
         "tool/result" => Some(NodeRole::Tool),
         _ => None,
     }
-}
-
-fn without_message(data: &Json) -> Option<Json> {
-    data.object().ok()?.without(&["message"])
 }
 
 #[cfg(test)]
