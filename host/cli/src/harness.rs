@@ -12,8 +12,8 @@ use dsh_plugin_host::{
     Services, Settings,
 };
 use dsh_session::{
-    Clock, Draft, Encoding, Fold as _, Header, Live, Seed, SessionId, Sessions, Store, StoreError,
-    WriteError, index_beside,
+    Clock, Draft, Encoding, Header, Live, Seed, SessionId, Sessions, Store, StoreError, WriteError,
+    index_beside,
 };
 
 use crate::adapter::{Gate, Instructed, InstructionFiles, Pinned, Reader};
@@ -273,7 +273,7 @@ impl Harness {
         composition: Composition,
     ) -> Result<Agent, StoreError> {
         let mut progress = Progress::default();
-        seed.events().iter().for_each(|event| progress.event(event));
+        seed.events().each(&mut progress);
         let live = self.sessions.bear(new_id(), seed, drafts).await?;
         Ok(self.start(live, progress, composition))
     }

@@ -1,20 +1,36 @@
 //! Events as the rows of a batch.
 
-use crate::packed::{MIN_RUN, run_length, write_packed};
-use crate::{Event, SurfaceOp};
+use crate::events::Held;
+use crate::{Event, Events, Packed, SurfaceOp};
 
 /// Writes `events` as rows, each with its newline; runs of three deltas and more as packed ones.
-pub(crate) fn write_rows(events: &[Event], out: &mut String) {
+pub(crate) fn write_rows(events: &Events, out: &mut String) {
+    let mut single = Vec::new();
+    for held in events.held() {
+        match held {
+            Held::One(one) => single.push(&one.event),
+            Held::Rows(rows) => {
+                write_single(&single, out);
+                single.clear();
+                out.push_str(&rows.text);
+            }
+        }
+    }
+    write_single(&single, out);
+}
+
+fn write_single(events: &[&Event], out: &mut String) {
     let mut rest = events;
     while let [event, tail @ ..] = rest {
-        let run = run_length(rest);
-        if run < MIN_RUN {
-            write_row(event, out);
-            rest = tail;
-        } else {
-            let (packed, tail) = rest.split_at(run);
-            write_packed(packed, out);
-            rest = tail;
+        match Packed::of_events(rest) {
+            Some(row) => {
+                out.extend([&*row.spelled(), "\n"]);
+                rest = rest.get(row.len()..).unwrap_or_default();
+            }
+            None => {
+                write_row(event, out);
+                rest = tail;
+            }
         }
     }
 }
@@ -22,8 +38,12 @@ pub(crate) fn write_rows(events: &[Event], out: &mut String) {
 /// Writes one event as a row of its own, members in the order that dsh writes.
 pub(crate) fn write_row(event: &Event, out: &mut String) {
     let Event { kind, seq, time, data, ignorable, surface_op, sources, .. } = event;
-    let kind = serde_json::Value::from(&**kind).to_string();
-    out.extend(["{\"type\":", &kind, ",\"seq\":", &seq.to_string()]);
+    match kind.is_known() {
+        // No name that is known here needs an escape.
+        true => out.extend(["{\"type\":\"", kind, "\""]),
+        false => out.extend(["{\"type\":", &serde_json::Value::from(&**kind).to_string()]),
+    }
+    out.extend([",\"seq\":", &seq.to_string()]);
     out.extend([",\"time\":", &time.to_string(), ",\"data\":", data.as_str()]);
     if *ignorable {
         out.push_str(",\"ignorable\":true");

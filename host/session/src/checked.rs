@@ -4,6 +4,15 @@ use std::sync::Arc;
 
 use crate::{Event, Json, Kind, Node};
 
+/// What a fold asks of an event that can be in a log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// The node that it is.
+    pub(crate) node: Option<Arc<Node>>,
+    /// The tool call whose start it logs.
+    pub(crate) call: Option<Arc<str>>,
+}
+
 /// Set on events that a replay has taken from a log. An event that is changed afterwards is checked like a new one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checked(Option<Arc<Findings>>);
@@ -13,23 +22,27 @@ struct Findings {
     seq: u64,
     kind: Kind,
     data: Json,
-    node: Option<Arc<Node>>,
+    ignorable: bool,
+    facts: Facts,
 }
 
 impl Checked {
-    /// What was found out about `event`: it can be in a log, in its current shape, and is this node.
-    pub(crate) fn new(event: &Event, node: Option<Arc<Node>>) -> Self {
-        let Event { seq, kind, data, .. } = event;
-        Self(Some(Arc::new(Findings { seq: *seq, kind: kind.clone(), data: data.clone(), node })))
+    /// What was found out about `event`: it can be in a log, in its current shape.
+    pub(crate) fn new(event: &Event, facts: Facts) -> Self {
+        let Event { seq, kind, data, ignorable, .. } = event;
+        let (seq, ignorable) = (*seq, *ignorable);
+        let (kind, data) = (kind.clone(), data.clone());
+        Self(Some(Arc::new(Findings { seq, kind, data, ignorable, facts })))
     }
 
-    /// The node that `event` is, if it is one; none where it is not known whether the event can be in a log.
-    pub(crate) fn node(&self, event: &Event) -> Option<Option<&Arc<Node>>> {
+    /// What is known of `event`; none where it is not known whether it can be in a log.
+    pub(crate) fn facts(&self, event: &Event) -> Option<&Facts> {
         let found = self.0.as_ref()?;
         let same = found.seq == event.seq
             && found.kind == event.kind
+            && found.ignorable == event.ignorable
             && found.data.is_the_same_text(&event.data);
-        same.then_some(found.node.as_ref())
+        same.then_some(&found.facts)
     }
 }
 

@@ -57,9 +57,10 @@ impl<'a> Cursor<'a> {
                 return None;
             }
         }
-        let leading_zero = length > 1 && digits.first() == Some(&b'0');
+        // Nobody writes a zero before other digits, or behind a sign.
+        let odd = digits.first() == Some(&b'0') && (length > 1 || negative);
         self.at += length;
-        (length > 0 && !leading_zero).then_some(if negative { -whole } else { whole })
+        (length > 0 && !odd).then_some(if negative { -whole } else { whole })
     }
 
     /// The members of an object, in order; `value` takes that of each name, which the cursor stands at.
@@ -519,7 +520,7 @@ mod tests {
         ] {
             assert_eq!(read(text), Some(whole));
         }
-        for text in ["", "-", "01", "-01", "1.0", "1e3", "1000000000000000", "+1", "a"] {
+        for text in ["", "-", "-0", "01", "-01", "1.0", "1e3", "1000000000000000", "+1", "a"] {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -1,8 +1,7 @@
 //! The whole log of a session, open or not, as it is at one moment.
 
 use crate::query::blocking;
-use crate::replay::feed;
-use crate::{Event, Fold, Header, SessionId, Sessions, StoreError};
+use crate::{Event, Fold, Header, Packed, SessionId, Sessions, StoreError};
 
 impl Sessions {
     /// Gives `fold` every event of a session: those on disk, then those that an open one has appended and not yet
@@ -24,7 +23,7 @@ impl Sessions {
             0 => (live.header().clone(), fold),
             written => self.read_through(id, fold, Some(written)).await?,
         };
-        unwritten.iter().for_each(|event| feed(&mut fold, event));
+        unwritten.each(&mut fold);
         Ok((header, fold))
     }
 
@@ -59,6 +58,13 @@ impl<F: Fold> Fold for Before<F> {
     fn event(&mut self, event: &Event) {
         if event.seq < self.end {
             self.fold.event(event);
+        }
+    }
+
+    fn packed(&mut self, row: &Packed<'_>) {
+        match row.seq0() + row.len() as u64 <= self.end {
+            true => self.fold.packed(row),
+            false => row.each(|event| self.event(event)),
         }
     }
 

@@ -43,6 +43,7 @@ mod disk;
 mod envelope;
 mod equal;
 mod event;
+mod events;
 mod examine;
 mod fit;
 mod fold;
@@ -90,6 +91,7 @@ mod write;
 
 pub use envelope::EventError;
 pub use event::{Draft, Event, SurfaceOp};
+pub use events::Events;
 pub use examine::{Examined, examine};
 pub use fit::SurfaceError;
 pub use fold::Fold;
@@ -105,6 +107,7 @@ pub use message::{Block, Message, MessageError, Role, Source, ToolCall, ToolResu
 pub use notes::Note;
 pub use object::Object;
 pub use order::newest_first;
+pub use packed::Packed;
 pub use path::{Encoding, decode_segment, encode_segment, log_path, project_key};
 pub use prefix::{
     Cut, ForkError, completed_prefix, completed_turns, fork_after_turn, fork_at, tool_pairing,

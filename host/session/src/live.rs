@@ -9,8 +9,8 @@ use crate::notes::{Note, NotesFold};
 use crate::store::{Clock, Repair};
 use crate::write::LogWriter;
 use crate::{
-    Draft, Event, EventError, Fold as _, Header, Json, Message, Replay, Surface, Title, TitleError,
-    WriteError,
+    Draft, Event, EventError, Events, Fold as _, Header, Json, Message, Replay, Surface, Title,
+    TitleError, WriteError,
 };
 
 /// A session that is open for writing. Clones are the same session.
@@ -38,7 +38,7 @@ struct State {
     replay: Replay,
     notes: NotesFold,
     /// Events that are not on disk yet.
-    pending: Vec<Event>,
+    pending: Events,
     subscribers: Vec<mpsc::UnboundedSender<Event>>,
 }
 
@@ -54,7 +54,7 @@ impl Live {
         replay: Replay,
         notes: NotesFold,
         writer: LogWriter,
-        pending: Vec<Event>,
+        pending: Events,
         clock: Clock,
         repair: Repair,
     ) -> Self {
@@ -125,14 +125,14 @@ impl Live {
             let mut writer = writer;
             let batch = lock(&state).pending.clone();
             writer.append(&batch)?;
-            lock(&state).pending.drain(..batch.len());
+            lock(&state).pending.drop_first(&batch);
             Ok(())
         };
         spawn_blocking(write).await.unwrap_or(Err(WriteError::GivenUp))
     }
 
     /// The events that wait for a commit, and the place of the first event that the disk does not surely have.
-    pub(crate) fn unwritten(&self) -> (Vec<Event>, u64) {
+    pub(crate) fn unwritten(&self) -> (Events, u64) {
         let state = lock(&self.0.state);
         let pending = state.pending.clone();
         let written = state.replay.next_seq() - pending.len() as u64;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::ahead;
 use crate::frames::{Frames, Next, Span};
 use crate::scan::Scanner;
-use crate::{Encoding, Event, Fold, Header, LogError, Replay};
+use crate::{Encoding, Events, Fold, Header, LogError, Replay};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 17;
@@ -30,7 +30,7 @@ pub(crate) struct Torn {
     /// The file's length without it.
     pub(crate) keep: u64,
     /// Events that can be read in it, and are lost when it is cut unless they are written again.
-    pub(crate) recovered: Vec<Event>,
+    pub(crate) recovered: Events,
 }
 
 /// Reads a log's header alone.
@@ -123,7 +123,7 @@ impl LogFile {
                 copy(reader, &mut scanner, failed)?;
                 let scanned = scanner.finish();
                 let torn = (scanned.kept < self.length)
-                    .then_some(Torn { keep: scanned.kept, recovered: Vec::new() });
+                    .then_some(Torn { keep: scanned.kept, recovered: Events::default() });
                 Ok((scanned.replay, torn))
             }
             Body::Zstd(mut frames) => {

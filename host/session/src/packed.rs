@@ -1,5 +1,7 @@
 //! Packed rows: a run of the model's deltas as one row (contracts §1.6). Only the file knows them.
 
+use std::borrow::Cow;
+
 use crate::batch::push_list;
 use crate::cursor::Cursor;
 use crate::envelope::Envelope;
@@ -7,7 +9,7 @@ use crate::number::{safe_count, safe_integer};
 use crate::{Draft, Event, Json, Kind, MAX_SAFE_INTEGER, Object, Raw};
 
 /// Shorter runs stay as they are.
-pub(crate) const MIN_RUN: usize = 3;
+const MIN_RUN: usize = 3;
 
 /// What kind of delta a row holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +55,15 @@ impl Delta {
     }
 }
 
-/// A packed row, checked whole.
+/// A packed row: a run of the model's deltas, checked whole.
 #[derive(Debug)]
-pub(crate) struct Packed<'a> {
+pub struct Packed<'a> {
     seq0: u64,
     times: Vec<i64>,
     run: Run<'a>,
     pieces: Vec<Raw<'a>>,
+    /// The row, where it is spelled as harnesses write it.
+    line: Option<&'a str>,
 }
 
 /// What all deltas of a run have in common, as it stands in the log.
@@ -81,8 +85,8 @@ pub(crate) fn is_packed(kind: &str) -> bool {
 impl<'a> Packed<'a> {
     /// Reads a line that is a packed row spelled as harnesses write it, in one pass; none where it is anything else,
     /// which may still be a packed row.
-    pub(crate) fn of_line(line: &'a str) -> Option<Self> {
-        let mut line = Cursor::new(line);
+    pub(crate) fn of_line(text: &'a str) -> Option<Self> {
+        let mut line = Cursor::new(text);
         line.literal("{\"type\":\"")?;
         let kind = Delta::of_row(line.until_quote()?)?;
         line.literal("\",\"seq0\":")?;
@@ -128,7 +132,7 @@ impl<'a> Packed<'a> {
         line.literal("]}}")?;
         let whole = line.is_at_end() && times.len() == pieces.len();
         let run = Run { kind, turn, step, index, id, name };
-        whole.then_some(Self { seq0, times, run, pieces })
+        whole.then_some(Self { seq0, times, run, pieces, line: Some(text) })
     }
 
     /// Reads a packed row.
@@ -163,16 +167,17 @@ impl<'a> Packed<'a> {
         if seq0 + (pieces.len() as u64 - 1) > MAX_SAFE_INTEGER {
             return Err("the packed row's places leave the integers that JavaScript holds");
         }
-        Ok(Self { seq0, times, run, pieces })
+        Ok(Self { seq0, times, run, pieces, line: None })
     }
 
     /// The place of its first event.
-    pub(crate) fn seq0(&self) -> u64 {
+    pub fn seq0(&self) -> u64 {
         self.seq0
     }
 
-    /// How many events it holds.
-    pub(crate) fn len(&self) -> usize {
+    /// How many events it holds, which is one at least.
+    #[allow(clippy::len_without_is_empty, reason = "none is empty")]
+    pub fn len(&self) -> usize {
         self.pieces.len()
     }
 
@@ -181,8 +186,55 @@ impl<'a> Packed<'a> {
         self.times.last().copied().unwrap_or_default()
     }
 
+    /// The longest row that the leading `events` fit into; none where they are too few.
+    pub(crate) fn of_events(events: &[&'a Event]) -> Option<Self> {
+        let (first, rest) = events.split_first()?;
+        let (run, piece) = Run::of_event(first)?;
+        let (mut times, mut pieces) = (vec![first.time], vec![piece]);
+        let mut before = first;
+        for event in rest {
+            let gap = event.time.checked_sub(before.time);
+            let near = gap.is_some_and(|gap| gap.unsigned_abs() <= MAX_SAFE_INTEGER);
+            let piece = Run::of_event(event)
+                .filter(|(other, _)| near && before.seq + 1 == event.seq && *other == run);
+            let Some((_, piece)) = piece else { break };
+            times.push(event.time);
+            pieces.push(piece);
+            before = event;
+        }
+        let long = pieces.len() >= MIN_RUN;
+        long.then_some(Self { seq0: first.seq, times, run, pieces, line: None })
+    }
+
+    /// The row as harnesses write it, without a newline.
+    pub(crate) fn spelled(&self) -> Cow<'a, str> {
+        match self.line {
+            Some(line) => Cow::Borrowed(line),
+            None => Cow::Owned(self.spell()),
+        }
+    }
+
+    fn spell(&self) -> String {
+        let Self { seq0, times, run, pieces, .. } = self;
+        let time0 = times.first().copied().unwrap_or_default();
+        let gaps = times.windows(2).map(|pair| match pair {
+            [before, time] => (time - before).to_string(),
+            _ => String::new(),
+        });
+        let mut out = String::new();
+        out.extend(["{\"type\":\"", run.kind.row(), "\",\"seq0\":", &seq0.to_string()]);
+        out.extend([",\"time0\":", &time0.to_string(), ",\"data\":{\"turn\":", run.turn]);
+        out.extend([",\"step\":", run.step, ",\"index\":", run.index, ",\"dt\":"]);
+        push_list(&mut out, gaps);
+        run.push_call(&mut out);
+        out.extend([",\"", run.kind.pieces().1, "\":"]);
+        push_list(&mut out, pieces.iter().map(|piece| piece.get()));
+        out.push_str("}}");
+        out
+    }
+
     /// Its events in order. Those that stand near each other share their text.
-    pub(crate) fn each(&self, mut take: impl FnMut(&Event)) {
+    pub fn each(&self, mut take: impl FnMut(&Event)) {
         // What stands between two pieces: the end of one delta and the beginning of the next.
         let between = ["}}", &self.run.data()].concat();
         let (end, head) = between.split_at(2);
@@ -308,42 +360,6 @@ fn string<'a>(object: &Object<'a>, name: &str) -> Result<Option<&'a str>, &'stat
     }
 }
 
-/// How many events, from the first on, one packed row can hold; less than [`MIN_RUN`] where none can.
-pub(crate) fn run_length(events: &[Event]) -> usize {
-    let Some((first, _)) = events.first().and_then(Run::of_event) else { return 0 };
-    let mut length = 1;
-    for pair in events.windows(2) {
-        let [before, event] = pair else { break };
-        let gap = event.time.checked_sub(before.time);
-        let fits = before.seq + 1 == event.seq
-            && gap.is_some_and(|gap| gap.unsigned_abs() <= MAX_SAFE_INTEGER)
-            && Run::of_event(event).is_some_and(|(run, _)| run == first);
-        if !fits {
-            break;
-        }
-        length += 1;
-    }
-    length
-}
-
-/// Writes a run as one row.
-pub(crate) fn write_packed(events: &[Event], out: &mut String) {
-    let deltas: Vec<_> = events.iter().filter_map(Run::of_event).collect();
-    let (Some(first), Some((run, _))) = (events.first(), deltas.first()) else { return };
-    out.extend(["{\"type\":\"", run.kind.row(), "\",\"seq0\":", &first.seq.to_string()]);
-    out.extend([",\"time0\":", &first.time.to_string(), ",\"data\":{\"turn\":", run.turn]);
-    out.extend([",\"step\":", run.step, ",\"index\":", run.index, ",\"dt\":"]);
-    let gaps = events.windows(2).map(|pair| match pair {
-        [before, event] => (event.time - before.time).to_string(),
-        _ => String::new(),
-    });
-    push_list(out, gaps);
-    run.push_call(out);
-    out.extend([",\"", run.kind.pieces().1, "\":"]);
-    push_list(out, deltas.iter().map(|(_, piece)| piece.get()));
-    out.push_str("}}\n");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,7 +380,7 @@ mod tests {
         let events = unpacked(row);
         assert_eq!(events.len(), members);
         let mut written = String::new();
-        write_rows(&events, &mut written);
+        write_rows(&events.into(), &mut written);
         assert_eq!(written.trim_end(), row);
     }
 
@@ -395,7 +411,7 @@ mod tests {
     fn a_run_ends_where_its_deltas_differ() {
         let rows = |events: &[Event]| {
             let mut rows = String::new();
-            write_rows(events, &mut rows);
+            write_rows(&events.to_vec().into(), &mut rows);
             rows.lines().count()
         };
         let five = || {
@@ -441,6 +457,68 @@ mod tests {
             let mut parts = Parts::default();
             let row = Envelope::parse(&row, &mut parts).unwrap();
             assert!(Packed::read(&row).is_err(), "{to}");
+        }
+    }
+
+    /// Both ways to read a packed row say the same, save that the short one leaves some to the other.
+    #[track_caller]
+    fn both_ways(row: &str) -> bool {
+        let Some(short) = Packed::of_line(row) else { return false };
+        let mut parts = Parts::default();
+        let envelope = Envelope::parse(row, &mut parts).unwrap_or_else(|| panic!("{row}"));
+        let long = Packed::read(&envelope).unwrap_or_else(|why| panic!("{why}: {row}"));
+        let events = |row: &Packed<'_>| {
+            let mut events = Vec::new();
+            row.each(|event| events.push(event.clone()));
+            events
+        };
+        assert_eq!(events(&short), events(&long), "{row}");
+        assert_eq!((short.seq0(), short.len()), (long.seq0(), long.len()));
+        assert_eq!(short.last_time(), long.last_time());
+        assert_eq!(short.spelled(), long.spelled());
+        true
+    }
+
+    #[test]
+    fn the_short_way_to_read_a_row_takes_nothing_that_the_long_one_refuses() {
+        let odd = [
+            "", "-", "0", "9", ".", "e", "\"", "\\", ",", ":", "[", "]", "{", "}", " ", "x",
+            "\u{1}", "é",
+        ];
+        let mut taken = 0;
+        for row in [TEXT.to_owned(), TEXT.replace("text-", "reasoning-"), CALL.to_owned()] {
+            assert!(both_ways(&row));
+            for at in (0..row.len()).filter(|at| row.is_char_boundary(*at)) {
+                for odd in odd {
+                    let (before, after) = row.split_at(at);
+                    taken += usize::from(both_ways(&[before, odd, after].concat()));
+                    let after = after.get(1..).unwrap_or_default();
+                    taken += usize::from(both_ways(&[before, odd, after].concat()));
+                    let after = after.get(2..).unwrap_or_default();
+                    taken += usize::from(both_ways(&[before, odd, after].concat()));
+                }
+            }
+        }
+        assert!(taken > 1000, "{taken}");
+    }
+
+    #[test]
+    fn a_long_run_gives_each_of_its_deltas() {
+        let pieces: Vec<String> =
+            (0..1000).map(|at| format!("\"{}\"", "p".repeat(at % 90))).collect();
+        let row = format!(
+            r#"{{"type":"text-chunks","seq0":5,"time0":100,"data":{{"turn":1,"step":1,"index":0,"dt":[{}],"texts":[{}]}}}}"#,
+            vec!["1"; 999].join(","),
+            pieces.join(",")
+        );
+        round_trip(&row, 1000);
+        for (at, event) in unpacked(&row).iter().enumerate() {
+            assert_eq!((event.seq, event.time), (at as u64 + 5, at as i64 + 100));
+            let data = Json::parse(event.data.as_str()).unwrap();
+            assert_eq!(
+                data.object().unwrap().object("chunk").unwrap().get("text").unwrap().get(),
+                pieces[at]
+            );
         }
     }
 }

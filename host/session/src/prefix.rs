@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Event, NodeRole, Surface};
+use crate::{Event, Events, NodeRole, Surface};
 
 /// Why a log cannot be forked where it was asked.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum ForkError {
 ///
 /// # Errors
 /// When the boundary lies outside of the log, or in an open turn.
-pub fn fork_at(events: &[Event], boundary: Option<u64>) -> Result<usize, ForkError> {
+pub fn fork_at(events: &Events, boundary: Option<u64>) -> Result<usize, ForkError> {
     let length = match boundary {
         None => events.len(),
         Some(seq) => usize::try_from(seq)
@@ -32,16 +32,17 @@ pub fn fork_at(events: &[Event], boundary: Option<u64>) -> Result<usize, ForkErr
             .map(|at| at + 1)
             .ok_or(ForkError::Boundary(seq))?,
     };
-    let prefix = events.iter().take(length);
-    match prefix.rev().find(|event| marks_turn(event)) {
-        Some(event) if &*event.kind == "turn/start" => Err(ForkError::OpenTurn),
+    let mut before = events.single().into_iter().rev().filter(|(at, _)| *at < length);
+    match before.find(|(_, event)| marks_turn(event)) {
+        Some((_, event)) if &*event.kind == "turn/start" => Err(ForkError::OpenTurn),
         _ => Ok(length),
     }
 }
 
 /// How many leading events make up the completed turns: all through the last `turn/end`; zero where none has ended.
-pub fn completed_turns(events: &[Event]) -> usize {
-    events.iter().rposition(ends_turn).map_or(0, |at| at + 1)
+pub fn completed_turns(events: &Events) -> usize {
+    let last = events.single().into_iter().rfind(|(_, event)| ends_turn(event));
+    last.map_or(0, |(at, _)| at + 1)
 }
 
 /// How many leading events a person's fork inherits who chose event `at`, or the end.
@@ -50,38 +51,38 @@ pub fn completed_turns(events: &[Event]) -> usize {
 ///
 /// # Errors
 /// When that turn has not ended: the fork never holds less than the person chose.
-pub fn fork_after_turn(events: &[Event], at: Option<u64>) -> Result<usize, ForkError> {
+pub fn fork_after_turn(events: &Events, at: Option<u64>) -> Result<usize, ForkError> {
     let at = at.and_then(|at| usize::try_from(at).ok()).filter(|at| *at < events.len());
+    let single = events.single();
+    let mut ends = single.iter().filter(|(_, event)| ends_turn(event)).map(|(place, _)| place + 1);
     let end = match at {
-        Some(at) => events.iter().skip(at).position(ends_turn).map(|offset| at + offset + 1),
-        None => Some(completed_turns(events)).filter(|length| *length > 0),
+        Some(at) => ends.find(|end| *end > at),
+        None => ends.last(),
     };
     let end = end.ok_or(ForkError::NoTurn)?;
-    let after = events.iter().skip(end).take_while(|event| &*event.kind != "turn/start");
-    Ok(end + after.count())
+    let next = single.iter().find(|(place, event)| *place >= end && &*event.kind == "turn/start");
+    Ok(next.map_or(events.len(), |(place, _)| *place))
 }
 
 /// How many leading events a fork inherits that nobody chose a place for: the completed turns and what follows them up
 /// to the next turn, never a part of a compaction; zero where no turn has ended.
 ///
 /// A compaction that was under way when the session was opened anew is none: nobody goes on with it.
-pub fn completed_prefix(events: &[Event]) -> usize {
+pub fn completed_prefix(events: &Events) -> usize {
     let turns = completed_turns(events);
     if turns == 0 {
         return 0;
     }
     let mut running = None;
-    let mut end = turns;
-    for event in events.iter().skip(turns) {
+    for (place, event) in events.single().into_iter().skip_while(|(place, _)| *place < turns) {
         match &*event.kind {
-            "turn/start" => break,
-            "compaction/start" => running = running.or(Some(end)),
+            "turn/start" => return running.unwrap_or(place),
+            "compaction/start" => running = running.or(Some(place)),
             "compaction/end" | "session/end-seed" => running = None,
             _ => {}
         }
-        end += 1;
     }
-    running.unwrap_or(end)
+    running.unwrap_or(events.len())
 }
 
 /// Whether a surface may be cut before and after each of its nodes: where every tool call has its result.
@@ -110,7 +111,8 @@ pub struct Cut {
     pub after: bool,
 }
 
-fn marks_turn(event: &Event) -> bool {
+/// Whether a turn starts or ends with it.
+pub(crate) fn marks_turn(event: &Event) -> bool {
     &*event.kind == "turn/start" || ends_turn(event)
 }
 
@@ -123,7 +125,7 @@ mod tests {
     use super::*;
     use crate::{Draft, Json};
 
-    fn log(kinds: &[&str]) -> Vec<Event> {
+    fn log(kinds: &[&str]) -> Events {
         let event =
             |(seq, kind): (u64, &&str)| Draft::new(kind, Json::parse("{}").unwrap()).at(seq, 0);
         (0..).zip(kinds).map(event).collect()
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(fork_at(&log, Some(0)), Err(ForkError::OpenTurn));
         assert_eq!(fork_at(&log, None), Err(ForkError::OpenTurn));
         assert_eq!(fork_at(&log, Some(6)), Err(ForkError::Boundary(6)));
-        assert_eq!(fork_at(&[], None), Ok(0));
+        assert_eq!(fork_at(&Events::default(), None), Ok(0));
     }
 
     #[test]

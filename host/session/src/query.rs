@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use crate::live::WeakLive;
 use crate::notes::{Note, NotesFold};
 use crate::store::StoreError;
-use crate::{Event, Fold, Header, Listing, Live, SessionId, Store, Surface, newest_first};
+use crate::{Events, Fold, Header, Listing, Live, SessionId, Store, Surface, newest_first};
 
 /// How many logs are read side by side.
 pub(crate) const SIDE_BY_SIDE: usize = 4;
@@ -105,11 +105,7 @@ impl Sessions {
     ///
     /// # Errors
     /// As [`Store::create`].
-    pub async fn create(
-        &self,
-        header: Header,
-        seed: Option<Vec<Event>>,
-    ) -> Result<Live, StoreError> {
+    pub async fn create(&self, header: Header, seed: Option<Events>) -> Result<Live, StoreError> {
         if self.live(&header.id).is_some() {
             return Err(StoreError::Exists(header.id));
         }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::checked::Facts;
 use crate::{Draft, Event, Json, Message};
 
 /// Where a log stands within a turn, event by event.
@@ -28,9 +29,10 @@ struct PendingCall {
 }
 
 impl TurnFold {
-    /// Takes the next event, with its message where it has one.
-    pub(crate) fn push(&mut self, event: &Event, message: Option<&Message>) {
+    /// Takes the next event, with what is known of it.
+    pub(crate) fn push(&mut self, event: &Event, facts: &Facts) {
         self.last = Some((event.seq, event.time));
+        let message = || facts.node.as_ref().map(|node| &node.message);
         match &*event.kind {
             "turn/start" => {
                 self.turn = Some(event.data.clone());
@@ -43,18 +45,17 @@ impl TurnFold {
             "step/start" => self.step = Some(event.data.clone()),
             "step/end" => self.leave_step(),
             "assistant/message" => {
-                for call in message.map(Message::calls).unwrap_or_default() {
+                for call in message().map(Message::calls).unwrap_or_default() {
                     self.call(call, &event.data);
                 }
             }
             "tool/call" => {
-                let id = event.data.object().ok().and_then(|data| data.text("callId"));
-                if let Some(call) = id.and_then(|id| self.pending(&id)) {
+                if let Some(call) = facts.call.as_ref().and_then(|id| self.pending(id)) {
                     call.started = Some(event.seq);
                 }
             }
             "tool/result" => {
-                let id = message.and_then(Message::answers);
+                let id = message().and_then(Message::answers);
                 if let Some(place) = id.and_then(|id| self.index.remove(id))
                     && let Some(call) = self.calls.get_mut(place)
                 {

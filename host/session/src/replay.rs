@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::checked::Checked;
+use crate::checked::{Checked, Facts};
 use crate::envelope::{Envelope, EventError};
+use crate::events::{Held, One};
 use crate::fit::SurfaceError;
 use crate::legacy::{Origin, upgrade};
-use crate::packed::Packed;
 use crate::parts::Parts;
 use crate::repair::TurnFold;
-use crate::surface::{Replacement, Surface, SurfaceFold};
+use crate::surface::{Replacement, Sources, Surface, SurfaceFold};
 use crate::title::{Title, TitleError, TitleFold};
 use crate::vocabulary::{is_retired, is_surface};
-use crate::{Draft, Event, Fold, Json, Kind, Node, Raw, SessionId, shape};
+use crate::{Draft, Event, Events, Json, Kind, Node, Packed, Raw, SessionId, shape};
 
 /// Everything that a session needs to know of its log, without the log.
 ///
@@ -79,15 +79,15 @@ impl Replay {
         };
         let data = read.map_or_else(|| Raw::from(&event.data), |data| data.copied(&event.data));
         check_kind(&event, data)?;
-        let node = node(&event, data)?;
+        let facts = facts(&event, data)?;
         if is_surface(&event.kind) {
             event.surface_op = Some(row.surface_op()?);
             event.sources = row.sources()?;
         } else {
             row.touches_surface()?;
         }
-        let replacement = self.push(&event, node.as_ref())?;
-        event.checked = Checked::new(&event, node);
+        let replacement = self.push(&event, &facts)?;
+        event.checked = Checked::new(&event, facts);
         Ok((event, replacement))
     }
 
@@ -124,8 +124,8 @@ impl Replay {
             self.skip(1, event.time);
             return Ok(None);
         }
-        if let Some(node) = event.checked.node(event) {
-            return self.push(event, node);
+        if let Some(facts) = event.checked.facts(event) {
+            return self.push(event, facts);
         }
         let data = Raw::from(&event.data);
         check_kind(event, data)?;
@@ -133,7 +133,59 @@ impl Replay {
         if upgrade(&event.kind, data, &origin)?.is_some() {
             return Err(EventError::Envelope("shape is one that only old logs have"));
         }
-        self.push(event, node(event, data)?.as_ref())
+        self.push(event, &facts(event, data)?)
+    }
+
+    /// Takes the events of this very log's next places.
+    ///
+    /// # Errors
+    /// When one of them cannot follow, as [`Replay::event`] says; those before it have been taken then.
+    pub fn events(&mut self, events: &Events) -> Result<(), EventError> {
+        let held = events.held();
+        // Whatever an earlier turn left behind, the start or end of the last one does away with.
+        let settled = held.iter().rposition(Held::settles_turn).unwrap_or(0);
+        let before = self.turn.clone();
+        for (index, next) in held.iter().enumerate() {
+            if let Err(why) = self.held(next, index >= settled) {
+                if index < settled {
+                    self.turn = before;
+                    held.iter().take(index).for_each(|held| self.turn_of(held));
+                }
+                return Err(why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what `Events` hold next; into the turn only where it counts.
+    fn held(&mut self, held: &Held, counts: bool) -> Result<(), EventError> {
+        match held {
+            Held::One(One { event, known: Some(facts) }) => {
+                self.expect(Some(event.seq))?;
+                self.take(event, facts, Sources::Sound)?;
+                if counts {
+                    self.turn.push(event, facts);
+                }
+            }
+            Held::One(One { event, known: None }) => drop(self.event(event)?),
+            Held::Rows(rows) => {
+                self.expect(Some(rows.seq0))?;
+                self.skip(rows.len as u64, rows.last_time);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes into the turn what has been taken into all else.
+    fn turn_of(&mut self, held: &Held) {
+        match held {
+            Held::One(One { event, known: Some(facts) }) => self.turn.push(event, facts),
+            Held::One(One { event, known: None }) => {
+                let facts = facts(event, Raw::from(&event.data)).unwrap_or_default();
+                self.turn.push(event, &facts);
+            }
+            Held::Rows(rows) => self.turn.skip(rows.seq0 + rows.len as u64 - 1, rows.last_time),
+        }
     }
 
     /// Gives the draft its place, and takes it.
@@ -191,14 +243,21 @@ impl Replay {
         }
     }
 
-    fn push(
+    fn push(&mut self, event: &Event, facts: &Facts) -> Result<Option<Replacement>, EventError> {
+        let replacement = self.take(event, facts, Sources::Unchecked)?;
+        self.turn.push(event, facts);
+        Ok(replacement)
+    }
+
+    /// Takes an event into everything but the turn.
+    fn take(
         &mut self,
         event: &Event,
-        node: Option<&Arc<Node>>,
+        facts: &Facts,
+        sources: Sources,
     ) -> Result<Option<Replacement>, EventError> {
-        let replacement = self.surface.push(event, node)?;
+        let replacement = self.surface.push(event, facts.node.as_ref(), sources)?;
         self.title.push(event);
-        self.turn.push(event, node.map(|node| &node.message));
         self.seed_ended = &*event.kind == "session/end-seed";
         Ok(replacement)
     }
@@ -218,15 +277,12 @@ fn check_kind(event: &Event, data: Raw<'_>) -> Result<(), EventError> {
     Ok(())
 }
 
-/// The node that an event is, where its type is a surface type.
-fn node(event: &Event, data: Raw<'_>) -> Result<Option<Arc<Node>>, EventError> {
+/// What a fold asks of an event, whose data is `data`.
+fn facts(event: &Event, data: Raw<'_>) -> Result<Facts, EventError> {
     let node = shape::message(event, data)?.and_then(|message| Node::of(event, message, data));
-    Ok(node.map(Arc::new))
-}
-
-/// Events into a fold, chunks only where it wants them.
-pub(crate) fn feed(fold: &mut dyn Fold, event: &Event) {
-    if fold.wants_chunks() || event.kind != Kind::CHUNK {
-        fold.event(event);
-    }
+    let call = match &*event.kind {
+        "tool/call" => data.object().and_then(|data| data.text("callId")),
+        _ => None,
+    };
+    Ok(Facts { node: node.map(Arc::new), call })
 }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
-use crate::Raw;
 use crate::envelope::{Envelope, EventError};
-use crate::packed::{Packed, is_packed};
+use crate::packed::is_packed;
 use crate::parts::Parts;
+use crate::{Packed, Raw};
 
 /// Why a line is no row that can stand where it stands.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
+use crate::fold::feed;
 use crate::parts::Parts;
-use crate::replay::feed;
 use crate::row::{Row, RowError};
-use crate::{Event, Fold, LogError, Place, Replay};
+use crate::{Events, Fold, LogError, Place, Replay};
 
 /// The longest line that is read: 256 MiB, about what a JavaScript string can hold. What decodes to more is refused
 /// before it is held.
@@ -29,7 +29,7 @@ pub(crate) struct Scanner<'f> {
     /// The first bad line, after which none is good.
     issue: Option<LogError>,
     /// The events of a torn frame, where somebody wants them.
-    recovered: Option<Vec<Event>>,
+    recovered: Option<Events>,
     /// Kept for its memory.
     parts: Parts,
 }
@@ -59,7 +59,7 @@ impl<'f> Scanner<'f> {
     /// What follows lies in a torn frame: keep its events aside too.
     pub(crate) fn enter_torn_frame(&mut self, byte: u64) {
         self.frame = Some(byte);
-        self.recovered = Some(Vec::new());
+        self.recovered = Some(Events::default());
     }
 
     /// Takes the next bytes.
@@ -140,10 +140,10 @@ impl<'f> Scanner<'f> {
             Row::Packed(row) => {
                 replay.packed(&row);
                 if let Some(recovered) = recovered {
-                    row.each(|event| recovered.push(event.clone()));
+                    recovered.packed(&row);
                 }
                 if wanted {
-                    row.each(|event| fold.event(event));
+                    fold.packed(&row);
                 }
             }
             Row::Event(row) if !wanted && recovered.is_none() && row.is_chunk() => {
@@ -193,7 +193,7 @@ pub(crate) struct Scanned {
     /// The end of the last good line, in bytes of the text.
     pub(crate) kept: u64,
     /// The events of a torn frame.
-    pub(crate) recovered: Vec<Event>,
+    pub(crate) recovered: Events,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::vocabulary::adds_user_message;
 use crate::{
-    Draft, Event, Header, Live, Message, SessionId, Sessions, StoreError, SurfaceOp,
+    Draft, Event, Events, Header, Live, Message, SessionId, Sessions, StoreError, SurfaceOp,
     completed_prefix,
 };
 
@@ -10,7 +10,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Seed {
     source: Header,
-    events: Vec<Event>,
+    events: Events,
     compacted: bool,
     open_turn: bool,
 }
@@ -18,17 +18,18 @@ pub struct Seed {
 impl Seed {
     /// What a fork inherits of the log `events` of the session `source`: see [`completed_prefix`]. With `before`, none
     /// from that event on.
-    pub fn new(source: Header, mut events: Vec<Event>, before: Option<u64>) -> Self {
+    pub fn new(source: Header, mut events: Events, before: Option<u64>) -> Self {
         let before = before.and_then(|before| usize::try_from(before).ok());
         events.truncate(before.unwrap_or(usize::MAX));
         let length = completed_prefix(&events);
-        let open_turn = events.iter().skip(length).any(|event| &*event.kind == "turn/start");
+        let mut left_out = events.single().into_iter().skip_while(|(index, _)| *index < length);
+        let open_turn = left_out.any(|(_, event)| &*event.kind == "turn/start");
         events.truncate(length);
         // Such an end is that of the source's own seed, or of its last opening; the new session gets one of its own.
         while events.last().is_some_and(|event| &*event.kind == "session/end-seed") {
-            events.pop();
+            events.truncate(events.len() - 1);
         }
-        let compacted = events.iter().any(is_checkpoint);
+        let compacted = events.single().iter().any(|(_, event)| is_checkpoint(event));
         Self { source, events, compacted, open_turn }
     }
 
@@ -38,7 +39,7 @@ impl Seed {
     }
 
     /// The events, from place zero.
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &Events {
         &self.events
     }
 
@@ -69,7 +70,7 @@ impl Sessions {
     /// # Errors
     /// When there is no such session, or its log cannot be read whole.
     pub async fn seed(&self, id: &SessionId, before: Option<u64>) -> Result<Seed, StoreError> {
-        let (header, events) = self.history(id, Vec::new()).await?;
+        let (header, events) = self.history(id, Events::default()).await?;
         Ok(Seed::new(header, events, before))
     }
 

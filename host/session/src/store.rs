@@ -7,15 +7,15 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::disk::{Disk, Files};
+use crate::fold::feed;
 use crate::live::Live;
 use crate::log::{self, ReadLog};
 use crate::notes::NotesFold;
-use crate::replay::feed;
 use crate::root::{Found, KnownTitle, Listing, Root};
 use crate::write::LogWriter;
 use crate::{
-    Draft, Encoding, Event, EventError, Fold, Header, HeaderError, Json, Kind, LogError, Replay,
-    SessionId, Surface, Title, TitleError, WriteError,
+    Draft, Encoding, Event, EventError, Events, Fold, Header, HeaderError, Json, Kind, LogError,
+    Replay, SessionId, Surface, Title, TitleError, WriteError,
 };
 
 /// Tells the time in milliseconds since the Unix epoch.
@@ -246,7 +246,7 @@ impl Store {
     ///
     /// # Errors
     /// When the session exists, readable or not, or its header or seed cannot be written.
-    pub fn create(&self, header: Header, seed: Option<Vec<Event>>) -> Result<Live, StoreError> {
+    pub fn create(&self, header: Header, seed: Option<Events>) -> Result<Live, StoreError> {
         header.check()?;
         match self.root.find(&header.id) {
             Err(StoreError::NotFound(_)) => {}
@@ -259,10 +259,8 @@ impl Store {
         let mut notes = NotesFold::new(&header);
         let seeded = seed.is_some();
         let mut events = seed.unwrap_or_default();
-        for event in &events {
-            replay.event(event).map_err(|why| StoreError::Seed { seq: event.seq, why })?;
-            notes.event(event);
-        }
+        replay.events(&events).map_err(|why| broken_seed(&replay, why))?;
+        events.each(&mut notes);
         if seeded && !replay.seed_ended() {
             let event = self.end_seed(&mut replay).map_err(|why| broken_seed(&replay, why))?;
             events.push(event);
@@ -296,7 +294,7 @@ impl Store {
         if !repair.is_none() {
             writer.repair(torn, &closers)?;
         }
-        let mut pending = Vec::new();
+        let mut pending = Events::default();
         if !replay.seed_ended() {
             let event = self.end_seed(&mut replay).map_err(|why| broken_seed(&replay, why))?;
             feed(&mut both, &event);

@@ -12,7 +12,7 @@ use crate::compressor::Compressor;
 use crate::disk::{Disk, write_all};
 use crate::lock::{LockError, WriterLock};
 use crate::log::Torn;
-use crate::{Encoding, Event, Header, path, publish};
+use crate::{Encoding, Event, Events, Header, path, publish};
 
 /// Why a batch was not written. The log is as it was before.
 #[derive(Debug, Error)]
@@ -106,7 +106,7 @@ impl LogWriter {
         torn: Option<Torn>,
         closers: &[Event],
     ) -> Result<(), WriteError> {
-        let mut events = Vec::new();
+        let mut events = Events::default();
         if let Some(torn) = torn {
             self.check_unchanged()?;
             if let State::Open { length, clean, .. } = &mut self.state {
@@ -115,7 +115,7 @@ impl LogWriter {
             }
             events = torn.recovered;
         }
-        events.extend_from_slice(closers);
+        events.extend(closers.iter().cloned());
         self.cut()?;
         match events.is_empty() {
             true => Ok(()),
@@ -124,7 +124,7 @@ impl LogWriter {
     }
 
     /// Writes `events` as one batch. They are on disk when it returns, or none of them is.
-    pub(crate) fn append(&mut self, events: &[Event]) -> Result<(), WriteError> {
+    pub(crate) fn append(&mut self, events: &Events) -> Result<(), WriteError> {
         let mut rows = String::new();
         write_rows(events, &mut rows);
         let batch = self.encode(rows)?;

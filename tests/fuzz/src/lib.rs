@@ -3,3 +3,4 @@
 pub mod codec;
 pub mod fold;
 pub mod mention;
+pub mod row;

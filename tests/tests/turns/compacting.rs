@@ -110,7 +110,8 @@ async fn a_fork_sees_what_its_parent_saw_there() {
         let texts = replay.surface().messages();
         texts.iter().map(dsh_session::Message::text).collect::<Vec<_>>()
     };
-    let whole = dsh_session::fork_after_turn(&events, None).unwrap();
+    let log = dsh_session::Events::from(events.clone());
+    let whole = dsh_session::fork_after_turn(&log, None).unwrap();
     assert_eq!(whole, events.iter().rposition(|event| &*event.kind == "command/done").unwrap() + 1);
     let texts = view(whole);
     assert!(texts[0].contains("SECOND SUMMARY"), "{texts:?}");
@@ -118,7 +119,7 @@ async fn a_fork_sees_what_its_parent_saw_there() {
     let on_disk = rig.on_disk(&id);
     assert_eq!(texts, on_disk.iter().map(dsh_session::Message::text).collect::<Vec<_>>());
     let first = dsh_session::fork_at(
-        &events,
+        &log,
         events.iter().position(|event| &*event.kind == "turn/end").map(|at| at as u64),
     );
     assert_eq!(view(first.unwrap()), ["one", "PLUM"]);

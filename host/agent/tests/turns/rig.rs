@@ -89,7 +89,7 @@ impl Rig {
             seed_length: Some(seed.len() as u64),
             ..Header::new(id.clone(), 0, Some("/home/dev/app".into()))
         };
-        let live = sessions(&self.root).create(header, Some(seed)).await.unwrap();
+        let live = sessions(&self.root).create(header, Some(seed.into())).await.unwrap();
         Self::on(&self.root, id, live, progress, composition)
     }
 

@@ -69,7 +69,7 @@ impl Rig {
             seed_length: Some(seed.len() as u64),
             ..Header::new(SessionId::new("fork"), 0, None)
         };
-        let live = sessions(&self.root).create(header, Some(seed)).await.unwrap();
+        let live = sessions(&self.root).create(header, Some(seed.into())).await.unwrap();
         Self::on(&self.root, live, progress, Arc::new(model))
     }
 

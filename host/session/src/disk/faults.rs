@@ -325,7 +325,7 @@ fn a_root_without_hard_links_gets_its_logs_and_never_loses_one() {
         let mut late =
             crate::write::LogWriter::create(disk(), &scratch.root(), &header, encoding).unwrap();
         let events = scratch.on_disk();
-        assert!(matches!(late.append(&events[..1]), Err(WriteError::Exists(_))));
+        assert!(matches!(late.append(&events[..1].to_vec().into()), Err(WriteError::Exists(_))));
         assert_eq!(seqs(&scratch.on_disk()), [0, 1]);
         let names = fs::read_dir(scratch.log().parent().unwrap()).unwrap();
         assert_eq!(names.count(), 2, "the log and its lock");

@@ -230,12 +230,13 @@ fn forks_take_the_recorded_prefixes() {
         match op {
             "store_fork" => store_fork(input, &log),
             "completed_turn_prefix" => {
-                let length = completed_turns(&log);
+                let length = completed_turns(&log.into());
                 Ok(format!(r#"{{"prefix_length":{length},"has_seed":{}}}"#, length > 0))
             }
             "host_fork" => {
                 let at = read::<f64>(input, "atSeq").map(|at| at.ceil() as u64);
-                let length = fork_after_turn(&log, at).map_err(|_| "fork-unavailable")?;
+                let length =
+                    fork_after_turn(&log.clone().into(), at).map_err(|_| "fork-unavailable")?;
                 let last = &log[length - 1].kind;
                 Ok(format!(
                     r#"{{"prefix_length":{length},"seed_length_header":{length},"last_type":"{last}"}}"#
@@ -265,7 +266,7 @@ fn store_fork(input: &Json, log: &[Event]) -> Outcome {
         None => None,
         Some(text) => Some(text.parse().map_err(|_| "INVALID_BOUNDARY")?),
     };
-    let length = fork_at(log, boundary).map_err(|error| match error {
+    let length = fork_at(&log.to_vec().into(), boundary).map_err(|error| match error {
         dsh_session::ForkError::Boundary(_) => "INVALID_BOUNDARY",
         _ => "OPEN_TURN",
     })?;
@@ -273,7 +274,7 @@ fn store_fork(input: &Json, log: &[Event]) -> Outcome {
     let mut header = Header::new(SessionId::new(&child), 5, read(input, "cwd"));
     header.parent = Some(SessionId::new("src"));
     header.seed_length = Some(length as u64);
-    let live = crate::store(dir.path()).create(header, Some(log[..length].to_vec()));
+    let live = crate::store(dir.path()).create(header, Some(log[..length].to_vec().into()));
     let live = live.unwrap_or_else(|error: StoreError| panic!("{error}"));
     let nodes: Vec<u64> = live.surface().nodes().iter().map(|node| node.seq).collect();
     let cwd = live.header().cwd.as_ref().map_or(String::new(), |cwd| format!(r#","cwd":"{cwd}""#));

@@ -6,6 +6,8 @@
 pub mod codec;
 #[path = "../../../../tests/fuzz/src/fold.rs"]
 pub mod fold;
+#[path = "../../../../tests/fuzz/src/row.rs"]
+pub mod row;
 
 use std::fs;
 use std::path::Path;
@@ -26,6 +28,11 @@ fn replay(target: &str, holds: fn(&[u8])) {
 #[test]
 fn any_bytes_of_a_log_are_read_or_refused() {
     replay("codec", codec::holds);
+}
+
+#[test]
+fn any_line_is_read_as_serde_json_reads_it() {
+    replay("row", row::holds);
 }
 
 #[test]

@@ -37,7 +37,7 @@ async fn a_side_session_is_born_in_one_write() {
         let parent = source(&sessions).await;
         let before = fs::read(scratch.log("a")).unwrap();
         let seed = sessions.seed(&SessionId::new("a"), None).await.unwrap();
-        assert_eq!(kinds(seed.events()), ["turn/start", "user/message", "turn/end"]);
+        assert_eq!(kinds(&seed.events().to_vec()), ["turn/start", "user/message", "turn/end"]);
         assert!(seed.leaves_out_open_turn() && !seed.is_compacted());
         let child = sessions.bear(SessionId::new("b"), seed, vec![note("n", "p")]).await.unwrap();
         assert_eq!(child.pending(), 0);

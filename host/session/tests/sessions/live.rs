@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use dsh_session::{Encoding, Event, EventError, Fold, SessionId, StoreError, WriteError};
+use dsh_session::{Encoding, Event, EventError, Events, Fold, SessionId, StoreError, WriteError};
 
 use crate::{Scratch, draft, files, header, prompt};
 
@@ -98,7 +98,7 @@ async fn a_session_is_born_whole() {
     let mut child = header("child");
     child.parent = Some(SessionId::new("parent"));
     child.seed_length = Some(1);
-    let live = scratch.store().create(child, Some(seed)).unwrap();
+    let live = scratch.store().create(child, Some(seed.into())).unwrap();
     live.append(crate::note("n", "side")).unwrap();
     live.commit().await.unwrap();
     assert_eq!(kinds(&scratch, "child"), ["user/message", "session/end-seed", "user/message"]);
@@ -108,7 +108,7 @@ async fn a_session_is_born_whole() {
 #[tokio::test]
 async fn an_empty_seed_is_a_seed() {
     let scratch = Scratch::new(Encoding::Raw);
-    let live = scratch.store().create(header("a"), Some(Vec::new())).unwrap();
+    let live = scratch.store().create(header("a"), Some(Events::default())).unwrap();
     live.commit().await.unwrap();
     assert_eq!(kinds(&scratch, "a"), ["session/end-seed"]);
 }

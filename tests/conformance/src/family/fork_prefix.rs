@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use dsh_session::{
-    Encoding, Event, ForkError, Header, Store, StoreError, completed_turns, fork_after_turn,
-    fork_at, tool_pairing,
+    Encoding, Event, Events, ForkError, Header, Store, StoreError, completed_turns,
+    fork_after_turn, fork_at, tool_pairing,
 };
 use serde_json::{Value, json};
 
@@ -16,17 +16,18 @@ use crate::wtf16;
 pub(super) async fn run(vector: &Vector) -> Result<Got> {
     let source = replayed::session_id("src")?;
     let log = replayed::replay(&source, replayed::events(vector.input("events"))?)?;
+    let events = Events::from(log.events.clone());
     let outcome = match vector.input_str("op")? {
-        "store_fork" => store_fork(vector, &log.events).await?,
+        "store_fork" => store_fork(vector, events).await?,
         "completed_turn_prefix" => {
-            let length = completed_turns(&log.events);
+            let length = completed_turns(&events);
             Ok(json!({ "prefix_length": length, "has_seed": length > 0 }))
         }
         "host_fork" => {
             if vector.input("atSeq").as_f64().is_some_and(|at| at.fract() != 0.0) {
                 return Err(Skip::Shape("a place in a log that is no integer").into());
             }
-            host_fork(vector, &log.events)
+            host_fork(vector, &events)
         }
         "closers" => {
             let closers = log.replay.closers();
@@ -40,9 +41,10 @@ pub(super) async fn run(vector: &Vector) -> Result<Got> {
 }
 
 /// A person's fork: whole turns.
-fn host_fork(vector: &Vector, events: &[Event]) -> Result<Value, &'static str> {
+fn host_fork(vector: &Vector, events: &Events) -> Result<Value, &'static str> {
     let length =
         fork_after_turn(events, vector.input("atSeq").as_u64()).map_err(|_| "fork-unavailable")?;
+    let events = events.to_vec();
     let last = length.checked_sub(1).and_then(|last| events.get(last));
     Ok(json!({
         "prefix_length": length,
@@ -52,8 +54,8 @@ fn host_fork(vector: &Vector, events: &[Event]) -> Result<Value, &'static str> {
 }
 
 /// A fork that is written and read back.
-async fn store_fork(vector: &Vector, events: &[Event]) -> Result<Result<Value, &'static str>> {
-    let length = match fork_at(events, boundary(vector)) {
+async fn store_fork(vector: &Vector, mut events: Events) -> Result<Result<Value, &'static str>> {
+    let length = match fork_at(&events, boundary(vector)) {
         Ok(length) => length,
         Err(ForkError::OpenTurn) => return Ok(Err("OPEN_TURN")),
         Err(_) => return Ok(Err("INVALID_BOUNDARY")),
@@ -65,14 +67,14 @@ async fn store_fork(vector: &Vector, events: &[Event]) -> Result<Result<Value, &
     for id in ["src"].into_iter().chain(vector.input("existing").as_str()) {
         let header = Header::new(replayed::session_id(id)?, 0, cwd.clone());
         // A session without an event has no file.
-        store.create(header, Some(Vec::new()))?.commit().await?;
+        store.create(header, Some(Events::default()))?.commit().await?;
     }
     let id = replayed::session_id(vector.input("child").as_str().unwrap_or("child"))?;
     let mut header = Header::new(id.clone(), 0, cwd);
     header.parent = Some(replayed::session_id("src")?);
     header.seed_length = Some(length as u64);
-    let seed = events.iter().take(length).cloned().collect();
-    let child = match store.create(header, Some(seed)) {
+    events.truncate(length);
+    let child = match store.create(header, Some(events)) {
         Err(StoreError::Exists(_)) => return Ok(Err("SESSION_ALREADY_EXISTS")),
         child => child?,
     };
