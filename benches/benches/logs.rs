@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use dsh_benches::{Conversation, DIR, Inputs};
-use dsh_session::{Draft, Encoding, Event, Fold, Header, Live, Replay, SessionId, Store};
+use dsh_session::{Draft, Encoding, Event, Events, Fold, Header, Live, Replay, SessionId, Store};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -42,6 +42,13 @@ fn decode(c: &mut Criterion) {
         let (store, id) = (store(&inputs, encoding), SessionId::new("10k"));
         group.bench_function(name, |b| {
             b.iter(|| store.read(&id, &mut Every(0)).expect("a log"));
+        });
+        group.bench_function(format!("{name}.held"), |b| {
+            b.iter(|| {
+                let mut events = Events::default();
+                store.read(&id, &mut events).expect("a log");
+                events
+            });
         });
         let path = inputs.log("10k", encoding).expect("a place");
         let read = || {
@@ -80,10 +87,19 @@ fn fold(c: &mut Criterion) {
     group.sample_size(10);
     for id in ["10k", "1m"] {
         let session = SessionId::new(id);
+        let mut held = Events::default();
+        store(&inputs, Encoding::Raw).read(&session, &mut held).expect("a log");
+        group.throughput(Throughput::Elements(held.len() as u64));
+        group.bench_function(id, |b| {
+            b.iter(|| {
+                let mut replay = Replay::new(session.clone());
+                replay.events(&held).expect("events that follow");
+                replay.surface()
+            });
+        });
         let mut events: Vec<Event> = Vec::new();
         store(&inputs, Encoding::Raw).read(&session, &mut events).expect("a log");
-        group.throughput(Throughput::Elements(events.len() as u64));
-        group.bench_function(id, |b| {
+        group.bench_function(format!("{id}.each"), |b| {
             b.iter(|| {
                 let mut replay = Replay::new(session.clone());
                 for event in &events {
@@ -188,7 +204,7 @@ fn append(c: &mut Criterion) {
 fn create(runtime: &Runtime, root: PathBuf, encoding: Encoding) -> Live {
     let store = Store::new(root, encoding, Arc::new(|| 1_790_000_000_000));
     let header = Header::new(SessionId::new("appended"), 1_790_000_000_000, Some("/w".into()));
-    let live = store.create(header, Some(Vec::new())).expect("a session");
+    let live = store.create(header, Some(Events::default())).expect("a session");
     runtime.block_on(live.commit()).expect("a disk");
     live
 }

@@ -140,10 +140,10 @@ impl Events {
         &self.held
     }
 
-    /// Takes away what `first` holds, from which this one has grown.
-    pub(crate) fn drop_first(&mut self, first: &Self) {
-        self.held.drain(..first.held.len());
-        self.len -= first.len;
+    /// Adds those of `other`.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.held.extend(other.held);
+        self.len += other.len;
     }
 }
 
@@ -316,10 +316,9 @@ mod tests {
             assert_eq!(cut.len(), len.min(all.len()));
             assert_eq!(cut.last().is_none_or(|last| last.seq + 1 == cut.len() as u64), true);
         }
-        let mut rest = held.clone();
-        rest.extend(all.iter().take(2).cloned());
-        rest.drop_first(&held);
-        assert_eq!(rest.to_vec(), all[..2]);
+        let mut twice = held.clone();
+        twice.append(held);
+        assert_eq!(twice.to_vec(), [&all[..], &all].concat());
     }
 
     #[test]

@@ -37,7 +37,9 @@ struct Shared {
 struct State {
     replay: Replay,
     notes: NotesFold,
-    /// Events that are not on disk yet.
+    /// Events that are being written.
+    writing: Arc<Events>,
+    /// Those after them, which are not on disk either.
     pending: Events,
     subscribers: Vec<mpsc::UnboundedSender<Event>>,
 }
@@ -58,7 +60,8 @@ impl Live {
         clock: Clock,
         repair: Repair,
     ) -> Self {
-        let state = State { replay, notes, pending, subscribers: Vec::new() };
+        let writing = Arc::default();
+        let state = State { replay, notes, writing, pending, subscribers: Vec::new() };
         Self(Arc::new(Shared {
             header: Arc::new(header),
             repair,
@@ -117,15 +120,15 @@ impl Live {
     /// Outside of a tokio runtime.
     pub async fn commit(&self) -> Result<(), WriteError> {
         let writer = self.0.writer.clone().lock_owned().await;
-        if lock(&self.0.state).pending.is_empty() {
+        if self.pending() == 0 {
             return Ok(());
         }
         let state = self.0.state.clone();
         let write = move || {
             let mut writer = writer;
-            let batch = lock(&state).pending.clone();
+            let batch = lock(&state).batch();
             writer.append(&batch)?;
-            lock(&state).pending.drop_first(&batch);
+            lock(&state).writing = Arc::default();
             Ok(())
         };
         spawn_blocking(write).await.unwrap_or(Err(WriteError::GivenUp))
@@ -134,14 +137,16 @@ impl Live {
     /// The events that wait for a commit, and the place of the first event that the disk does not surely have.
     pub(crate) fn unwritten(&self) -> (Events, u64) {
         let state = lock(&self.0.state);
-        let pending = state.pending.clone();
-        let written = state.replay.next_seq() - pending.len() as u64;
-        (pending, written)
+        let mut unwritten = Events::clone(&state.writing);
+        unwritten.append(state.pending.clone());
+        let written = state.replay.next_seq() - unwritten.len() as u64;
+        (unwritten, written)
     }
 
     /// How many events wait for a commit.
     pub fn pending(&self) -> usize {
-        lock(&self.0.state).pending.len()
+        let state = lock(&self.0.state);
+        state.writing.len() + state.pending.len()
     }
 
     /// The surface as it is now.
@@ -196,6 +201,16 @@ impl Live {
 
     pub(crate) fn downgrade(&self) -> WeakLive {
         WeakLive(Arc::downgrade(&self.0))
+    }
+}
+
+impl State {
+    /// The next batch: what a write before could not bring to the disk, and whatever waits.
+    fn batch(&mut self) -> Arc<Events> {
+        let mut batch = Arc::unwrap_or_clone(std::mem::take(&mut self.writing));
+        batch.append(std::mem::take(&mut self.pending));
+        self.writing = Arc::new(batch);
+        self.writing.clone()
     }
 }
 

@@ -125,22 +125,30 @@ impl LogWriter {
 
     /// Writes `events` as one batch. They are on disk when it returns, or none of them is.
     pub(crate) fn append(&mut self, events: &Events) -> Result<(), WriteError> {
-        let mut rows = String::new();
-        write_rows(events, &mut rows);
-        let batch = self.encode(rows)?;
+        let batch = self.encode(events).map_err(|error| failed(&self.path, error))?;
         match &self.state {
-            State::New { .. } => self.publish(batch),
+            State::New { .. } => self.publish(&batch),
             State::Open { .. } => self.extend(&batch),
         }
     }
 
-    fn encode(&mut self, rows: String) -> Result<Vec<u8>, WriteError> {
-        match self.encoding {
-            Encoding::Raw => Ok(rows.into_bytes()),
-            Encoding::Zstd => {
-                self.frame(rows.as_bytes()).map_err(|error| failed(&self.path, error))
-            }
+    /// The bytes of a batch; those of the first one begin with the header.
+    fn encode(&mut self, events: &Events) -> io::Result<Vec<u8>> {
+        let mut rows = match &self.state {
+            State::New { header, .. } => header.clone(),
+            State::Open { .. } => String::new(),
+        };
+        let mut batch = Vec::new();
+        if self.encoding == Encoding::Zstd && !rows.is_empty() {
+            batch = self.frame(rows.as_bytes())?;
+            rows.clear();
         }
+        write_rows(events, &mut rows);
+        match self.encoding {
+            Encoding::Raw => return Ok(rows.into_bytes()),
+            Encoding::Zstd => batch.extend(self.frame(rows.as_bytes())?),
+        }
+        Ok(batch)
     }
 
     fn frame(&mut self, content: &[u8]) -> io::Result<Vec<u8>> {
@@ -209,23 +217,22 @@ impl LogWriter {
         Ok(())
     }
 
-    /// The first batch, with the header before it.
-    fn publish(&mut self, batch: Vec<u8>) -> Result<(), WriteError> {
-        let State::New { root, header, left } = &mut self.state else { return Ok(()) };
+    /// The first batch.
+    fn publish(&mut self, batch: &[u8]) -> Result<(), WriteError> {
+        let State::New { root, left, .. } = &mut self.state else { return Ok(()) };
         let dir = publish::make_dirs(&*self.disk, root, &self.path)?;
-        let (header, left) = (header.clone(), left.take());
+        let left = left.take();
         let lock = match left {
             None => Self::lock(&*self.disk, &self.path)?,
             Some(lock) => self.take_back(lock)?,
         };
-        let content = [self.encode(header)?, batch].concat();
-        let file = publish::write_new(&*self.disk, &self.path, &content)?;
+        let file = publish::write_new(&*self.disk, &self.path, batch)?;
         if let Err(error) = self.disk.sync_dir(&dir) {
             // Not acknowledged, so not to be found: the next commit makes it anew.
             let _ = self.take_back(lock);
             return Err(failed(&dir, error));
         }
-        let length = content.len() as u64;
+        let length = batch.len() as u64;
         self.state = State::Open { file, length, clean: true, _lock: lock };
         Ok(())
     }
