@@ -314,7 +314,7 @@ mod tests {
             cut.truncate(len);
             assert_eq!(cut.to_vec(), all[..len.min(all.len())]);
             assert_eq!(cut.len(), len.min(all.len()));
-            assert_eq!(cut.last().is_none_or(|last| last.seq + 1 == cut.len() as u64), true);
+            assert!(cut.last().is_none_or(|last| last.seq + 1 == cut.len() as u64));
         }
         let mut twice = held.clone();
         twice.append(held);

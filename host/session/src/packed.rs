@@ -61,7 +61,8 @@ pub struct Packed<'a> {
     seq0: u64,
     times: Vec<i64>,
     run: Run<'a>,
-    pieces: Vec<Raw<'a>>,
+    /// Strings of JSON.
+    pieces: Vec<&'a str>,
     /// The row, where it is spelled as harnesses write it.
     line: Option<&'a str>,
 }
@@ -125,9 +126,9 @@ impl<'a> Packed<'a> {
         line.literal(kind.pieces().1)?;
         line.literal("\":[")?;
         let mut pieces = Vec::with_capacity(times.len());
-        pieces.push(line.string()?);
+        pieces.push(line.string()?.get());
         while line.eat(b',') {
-            pieces.push(line.string()?);
+            pieces.push(line.string()?.get());
         }
         line.literal("]}}")?;
         let whole = line.is_at_end() && times.len() == pieces.len();
@@ -161,7 +162,7 @@ impl<'a> Packed<'a> {
             }
             times.push(time);
         }
-        if times.len() != pieces.len() || pieces.iter().any(|piece| !piece.is_string()) {
+        if times.len() != pieces.len() || pieces.iter().any(|piece| !piece.starts_with('"')) {
             return Err("the packed row's `dt` and its pieces do not fit each other");
         }
         if seq0 + (pieces.len() as u64 - 1) > MAX_SAFE_INTEGER {
@@ -190,7 +191,7 @@ impl<'a> Packed<'a> {
     pub(crate) fn of_events(events: &[&'a Event]) -> Option<Self> {
         let (first, rest) = events.split_first()?;
         let (run, piece) = Run::of_event(first)?;
-        let (mut times, mut pieces) = (vec![first.time], vec![piece]);
+        let (mut times, mut pieces) = (vec![first.time], vec![piece.get()]);
         let mut before = first;
         for event in rest {
             let gap = event.time.checked_sub(before.time);
@@ -199,7 +200,7 @@ impl<'a> Packed<'a> {
                 .filter(|(other, _)| near && before.seq + 1 == event.seq && *other == run);
             let Some((_, piece)) = piece else { break };
             times.push(event.time);
-            pieces.push(piece);
+            pieces.push(piece.get());
             before = event;
         }
         let long = pieces.len() >= MIN_RUN;
@@ -228,7 +229,7 @@ impl<'a> Packed<'a> {
         push_list(&mut out, gaps);
         run.push_call(&mut out);
         out.extend([",\"", run.kind.pieces().1, "\":"]);
-        push_list(&mut out, pieces.iter().map(|piece| piece.get()));
+        push_list(&mut out, pieces.iter());
         out.push_str("}}");
         out
     }
@@ -247,7 +248,7 @@ impl<'a> Packed<'a> {
             if text.is_empty() {
                 text.push_str(head);
             }
-            text.push_str(piece.get());
+            text.push_str(piece);
             ends.push(text.len() + end.len());
             if text.len() < SHARED && pieces.peek().is_some() {
                 text.push_str(&between);
@@ -268,7 +269,7 @@ impl<'a> Packed<'a> {
 const SHARED: usize = 1 << 12;
 
 impl<'a> Run<'a> {
-    fn of_row(kind: Delta, data: &Object<'a>) -> Result<(Self, Vec<Raw<'a>>), &'static str> {
+    fn of_row(kind: Delta, data: &Object<'a>) -> Result<(Self, Vec<&'a str>), &'static str> {
         let (_, pieces) = kind.pieces();
         let (required, optional): (&[&str], &[&str]) = match kind {
             Delta::ToolCall => (&["turn", "step", "index", "id", "dt", pieces], &["name"]),
@@ -285,7 +286,7 @@ impl<'a> Run<'a> {
             id: string(data, "id")?,
             name: string(data, "name")?,
         };
-        let pieces: Vec<_> = data.items(pieces).into_iter().flatten().collect();
+        let pieces: Vec<_> = data.items(pieces).into_iter().flatten().map(Raw::get).collect();
         match pieces.is_empty() {
             true => Err("the packed row holds no list of pieces"),
             false => Ok((run, pieces)),

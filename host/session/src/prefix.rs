@@ -57,7 +57,7 @@ pub fn fork_after_turn(events: &Events, at: Option<u64>) -> Result<usize, ForkEr
     let mut ends = single.iter().filter(|(_, event)| ends_turn(event)).map(|(place, _)| place + 1);
     let end = match at {
         Some(at) => ends.find(|end| *end > at),
-        None => ends.last(),
+        None => ends.next_back(),
     };
     let end = end.ok_or(ForkError::NoTurn)?;
     let next = single.iter().find(|(place, event)| *place >= end && &*event.kind == "turn/start");

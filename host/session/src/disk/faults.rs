@@ -258,6 +258,42 @@ fn a_new_session_survives_every_fault_of_the_disk() {
     }
 }
 
+/// Field report F20: a fork that fails leaves no mark in its source and no half session, whatever the disk does.
+#[test]
+fn a_session_that_is_born_of_another_survives_every_fault_of_the_disk() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for encoding in BOTH {
+        let failures = at_every_operation(|disk| {
+            let scratch = Scratch::new(encoding);
+            let parent = scratch.store(Arc::new(Files)).create(header(), None).unwrap();
+            write_until(&parent, 3).unwrap();
+            drop(parent);
+            let log = fs::read(scratch.log()).unwrap();
+            let sessions = crate::Sessions::new(scratch.store(disk.clone()));
+            let seed = crate::Seed::new(header(), scratch.on_disk().into(), None);
+            let child = SessionId::new("child");
+            let bear =
+                || runtime.block_on(sessions.bear(child.clone(), seed.clone(), vec![prompt(9)]));
+            let through = bear().is_ok();
+            let ids = || {
+                let listing = scratch.store(Arc::new(Files)).list().unwrap();
+                assert!(listing.unreadable.is_empty(), "{:?}: {disk:?}", listing.unreadable);
+                listing.sessions.len()
+            };
+            assert!(ids() > usize::from(through), "{disk:?}");
+            assert_eq!(fs::read(scratch.log()).unwrap(), log, "{disk:?}");
+            disk.heal();
+            if ids() == 1 {
+                bear().unwrap_or_else(|error| panic!("{error}: {disk:?}"));
+            }
+            assert_eq!(ids(), 2, "{disk:?}");
+            assert_eq!(fs::read(scratch.log()).unwrap(), log, "{disk:?}");
+            through
+        });
+        assert!(failures > 50, "only {failures} faults were met");
+    }
+}
+
 #[test]
 fn a_writer_that_dies_of_a_fault_leaves_a_log_that_goes_on() {
     for encoding in BOTH {

@@ -105,3 +105,57 @@ async fn a_side_session_from_before_an_event_holds_whole_turns_before_it() {
         assert_eq!(seed.events().len(), length, "{before:?}");
     }
 }
+
+/// Field report F03: two rows of one place. Behind the last turn they are cut like any end that cannot be read; before
+/// it the log is damaged, and nobody gets a part of it for the whole.
+#[tokio::test]
+async fn a_log_with_one_place_twice_is_forked_before_it_or_not_at_all() {
+    let scratch = Scratch::new(Encoding::Raw);
+    let start = |seq, turn| {
+        format!(r#"{{"type":"turn/start","seq":{seq},"time":1,"data":{{"turn":{turn}}}}}"#)
+    };
+    let end = |seq, turn| {
+        format!(
+            r#"{{"type":"turn/end","seq":{seq},"time":1,"data":{{"turn":{turn},"reason":{{"kind":"completed"}}}}}}"#
+        )
+    };
+    let rows = |rows: &[String]| rows.iter().map(|row| row.clone() + "\n").collect::<String>();
+    scratch.put("late", &rows(&[start(0, 1), end(1, 1), start(2, 2), start(2, 2)]));
+    scratch.put("early", &rows(&[start(0, 1), start(0, 1), end(1, 1), start(2, 2)]));
+    let sessions = scratch.sessions();
+    let seed = sessions.seed(&SessionId::new("late"), None).await.unwrap();
+    assert_eq!(kinds(&seed.events().to_vec()), ["turn/start", "turn/end"]);
+    sessions.bear(SessionId::new("child"), seed, Vec::new()).await.unwrap();
+    let before = files(&scratch.root());
+    for _ in 0..2 {
+        let refused = sessions.seed(&SessionId::new("early"), None).await.unwrap_err();
+        let StoreError::Unreadable { why, .. } = &refused else { panic!("{refused}") };
+        assert!(why.to_string().contains("line 3"), "{why}");
+    }
+    assert_eq!(files(&scratch.root()), before);
+}
+
+/// Field report F32: a parent that cannot be read for a while is none that is gone.
+#[tokio::test]
+async fn nothing_of_a_child_goes_while_its_parent_cannot_be_read() {
+    let scratch = Scratch::new(Encoding::Raw);
+    let sessions = scratch.sessions();
+    let parent = source(&sessions).await;
+    let seed = sessions.seed(&SessionId::new("a"), None).await.unwrap();
+    drop(sessions.bear(SessionId::new("b"), seed, vec![note("n", "p")]).await.unwrap());
+    drop(parent);
+    let log = fs::read(scratch.log("a")).unwrap();
+    for unreadable in [&b"\0\0\0\n"[..], b""] {
+        fs::write(scratch.log("a"), unreadable).unwrap();
+        let before = files(&scratch.root());
+        let again = scratch.sessions();
+        let listed = again.list().await.unwrap();
+        assert_eq!((listed.sessions.len(), listed.unreadable.len()), (1, 1));
+        assert!(again.seed(&SessionId::new("a"), None).await.is_err());
+        let child = again.surface(&SessionId::new("b")).await.unwrap();
+        assert_eq!(child.surface.messages().len(), 2);
+        assert_eq!(files(&scratch.root()), before);
+    }
+    fs::write(scratch.log("a"), log).unwrap();
+    assert_eq!(scratch.sessions().list().await.unwrap().sessions.len(), 2);
+}
