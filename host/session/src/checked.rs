@@ -52,3 +52,32 @@ impl PartialEq for Checked {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Event, EventError, Json, Replay, SessionId};
+
+    /// An event that was read, changed since, and taken again.
+    fn taken_again(change: impl FnOnce(&mut Event)) -> Result<(), EventError> {
+        let replay = || Replay::new(SessionId::new("s"));
+        let row = r#"{"type":"of/tomorrow","seq":0,"time":1,"data":{},"ignorable":true}"#;
+        let (mut event, _) = replay().row(row).unwrap();
+        assert!(event.checked.facts(&event).is_some());
+        change(&mut event);
+        replay().event(&event).map(|_| ())
+    }
+
+    #[test]
+    fn an_event_that_was_changed_is_checked_anew() {
+        assert_eq!(taken_again(|_| ()), Ok(()));
+        let unknown = Err(EventError::Unknown("of/tomorrow".into()));
+        assert_eq!(taken_again(|event| event.ignorable = false), unknown);
+        let message = taken_again(|event| event.kind = "user/message".into());
+        assert!(matches!(message, Err(EventError::Message(_))), "{message:?}");
+        let header = taken_again(|event| {
+            event.kind = "request/header".into();
+            event.data = Json::parse("{}").unwrap();
+        });
+        assert!(matches!(header, Err(EventError::RequestHeader(_))), "{header:?}");
+    }
+}

@@ -72,7 +72,6 @@ impl Events {
             {
                 let mut kept = Vec::new();
                 rows.each(&mut kept);
-                kept.truncate(len - self.len);
                 self.extend(kept);
             }
         }
@@ -304,6 +303,23 @@ mod tests {
         for row in ROWS.iter().filter(|row| !row.starts_with("{ ")) {
             assert!(written.lines().any(|line| line == *row), "{row}");
         }
+    }
+
+    #[test]
+    fn only_rows_that_follow_each_other_are_held_together() {
+        let (_, all) = read(ROWS.into_iter());
+        let (start, end) = (&all[3], &all[12]);
+        let mut held = Events::default();
+        [start, end].map(|event| held.event(event));
+        assert_eq!((held.held().len(), held.len()), (2, 2));
+        assert!(replay().events(&held).is_err());
+        // A row is one line.
+        let row =
+            ROWS[0].replace("turn/start", "assistant/chunk").replace("{\"turn\"", "{\n\"turn\"");
+        let (event, _) = replay().row(&row).unwrap();
+        let mut held = Events::default();
+        held.event(&event);
+        assert_eq!(held.to_vec(), [event]);
     }
 
     #[test]

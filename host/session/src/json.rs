@@ -258,6 +258,21 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_one_text_are_values_of_their_own() {
+        let [one, other, third]: [Json; 3] =
+            Json::each_of("[1][2][1]", &[3, 6, 9]).collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!((one.as_str(), other.as_str()), ("[1]", "[2]"));
+        assert!(one != other && one == third);
+        assert!(!one.is_the_same_text(&third) && one.is_the_same_text(&one.clone()));
+        let whole = Json::parse(r#"{"a":[1,2],"b":3}"#).unwrap();
+        let part = whole.part(whole.object().unwrap().get("a").unwrap());
+        assert_eq!(part.as_str(), "[1,2]");
+        assert!(part.is_the_same_text(&whole.part(whole.object().unwrap().get("a").unwrap())));
+        // What stands elsewhere is copied.
+        assert_eq!(whole.part(Raw::parse("[1,2]").unwrap()), part);
+    }
+
+    #[test]
     fn a_member_can_change_alone() {
         let json = Json::parse(r#"{ "a\n":1.0, "b": "\ud83d", "c":[ 1 ] }"#).unwrap();
         let changed = json.object().unwrap().with("b", &Json::parse("2").unwrap());
