@@ -310,7 +310,7 @@ mod tests {
         let (_, all) = read(ROWS.into_iter());
         let (start, end) = (&all[3], &all[12]);
         let mut held = Events::default();
-        [start, end].map(|event| held.event(event));
+        [start, end].into_iter().for_each(|event| held.event(event));
         assert_eq!((held.held().len(), held.len()), (2, 2));
         assert!(replay().events(&held).is_err());
         // A row is one line.
