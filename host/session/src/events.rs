@@ -157,6 +157,9 @@ impl Fold for Events {
     }
 
     fn packed(&mut self, row: &Packed<'_>) {
+        if !row.reads_back() {
+            return row.each(|event| self.push(event.clone()));
+        }
         self.add_row(row.seq0(), row.len(), row.last_time(), |rows| {
             rows.extend([&*row.spelled(), "\n"]);
         });
@@ -320,6 +323,23 @@ mod tests {
         let mut held = Events::default();
         held.event(&event);
         assert_eq!(held.to_vec(), [event]);
+    }
+
+    #[test]
+    fn a_row_that_could_not_be_read_back_is_held_as_its_events() {
+        for (from, to) in [
+            ("\"seq0\":8", "\"seq0\":1000000000000000"),
+            ("[1, 1]", "[1000000000000000,-1000000000000000]"),
+            ("\"time0\":20", "\"time0\":-1000000000000000"),
+        ] {
+            let row = ROWS[5].replace(from, to);
+            let mut parts = Parts::default();
+            let Ok(Row::Packed(row)) = Row::parse(&row, &mut parts) else { panic!("{row}") };
+            let (mut held, mut all): (Events, Vec<Event>) = Default::default();
+            held.packed(&row);
+            all.packed(&row);
+            assert_eq!((held.len(), held.to_vec()), (3, all));
+        }
     }
 
     #[test]

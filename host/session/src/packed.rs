@@ -215,6 +215,12 @@ impl<'a> Packed<'a> {
         }
     }
 
+    /// Whether [`Packed::of_line`] reads it as it is spelled: not where a place or a time has more digits than any log
+    /// has yet.
+    pub(crate) fn reads_back(&self) -> bool {
+        self.line.is_some() || Packed::of_line(&self.spell()).is_some()
+    }
+
     fn spell(&self) -> String {
         let Self { seq0, times, run, pieces, .. } = self;
         let time0 = times.first().copied().unwrap_or_default();
