@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use dsh_plugin_folder::{Contents, Digest, Fetched, Folder, FolderError, Grant, Source};
-use dsh_plugin_host::{Grants, LoadError, Manifest, Plugin, PluginHost, Settings};
+use dsh_plugin_host::{FaultPolicy, Grants, LoadError, Manifest, Plugin, PluginHost, Settings};
 
 use crate::harness::Composed;
 
@@ -22,8 +22,6 @@ pub(crate) struct Member {
     pub grants: Grants,
     /// What it is set to.
     pub settings: Settings,
-    /// Whether the operator lets it run.
-    pub enabled: bool,
     /// Where it came from; none for one of the binary's.
     pub source: Option<Source>,
 }
@@ -63,7 +61,6 @@ impl Member {
             digest: Digest::of(wasm),
             wasm: wasm.clone(),
             settings: settings.clone(),
-            enabled: true,
             source: None,
         })
     }
@@ -84,55 +81,84 @@ pub(crate) fn advised(err: &LoadError) -> anyhow::Error {
     anyhow::anyhow!("{err}: {way}")
 }
 
-/// Every plugin in the order of the chain: of the binary's those that the operator's file does not name come first,
-/// then follow all that it names. A plugin of the folder stands in for one of the binary's with the same id.
+/// One place of the chain, and who stands there, where that can be read.
+pub(crate) struct Place {
+    /// The plugin's id.
+    pub id: String,
+    /// Whether the operator lets it run.
+    pub enabled: bool,
+    /// The plugin.
+    pub member: anyhow::Result<Member>,
+}
+
+/// Every place in the order of the chain: of the binary's plugins those that the operator's file does not name come
+/// first, then follow all that it names. A plugin of the folder stands in for one of the binary's with the same id.
 ///
 /// # Errors
-/// When something of the folder cannot be read, a grant is for what its plugin does not declare, or the operator's
-/// file names a plugin that is not there.
-pub(crate) fn members(
+/// When a plugin of the binary cannot be read.
+pub(crate) fn places(
     folder: Option<&(Folder, Contents)>,
     standard: &[Composed],
-) -> anyhow::Result<Vec<Member>> {
+) -> anyhow::Result<Vec<Place>> {
     let own = standard.iter().map(Member::standard);
     let mut own = own.collect::<anyhow::Result<Vec<_>>>()?;
-    let Some((folder, Contents { operator, lock, .. })) = folder else { return Ok(own) };
-    let file = folder.operator_file();
     let mut named = Vec::new();
-    for id in operator.order() {
-        let place = own.iter().position(|member| member.manifest.id == id);
-        let standard = place.map(|place| own.remove(place));
-        let mut member = match (lock.get(id), standard) {
-            (Some(locked), _) => {
-                let (manifest, wasm) = folder.pinned(&locked.pin)?;
-                Member {
-                    manifest,
-                    wasm: wasm.into(),
-                    digest: locked.pin.component.clone(),
-                    grants: Grants::default(),
-                    settings: Settings::default(),
-                    enabled: true,
-                    source: Some(locked.pin.source.clone()),
-                }
-            }
-            (None, Some(standard)) => standard,
-            (None, None) => anyhow::bail!(
-                "{}: there is no plugin {id:?}: take it out, or add it with `dsh-wasm plugin add`",
-                file.display()
-            ),
-        };
-        let terms = operator.terms(&member.manifest);
-        let terms = terms.with_context(|| file.display().to_string())?;
-        if let Some((grants, settings)) = terms {
-            member.grants = grants;
-            // What the program itself set stays where the file says nothing.
-            member.settings.0.extend(settings.0);
+    if let Some((folder, contents)) = folder {
+        for id in contents.operator.order() {
+            let place = own.iter().position(|member| member.manifest.id == id);
+            let standard = place.map(|place| own.remove(place));
+            let member = named_member(folder, contents, id, standard);
+            let enabled = contents.operator.enabled(id).unwrap_or(true);
+            named.push(Place { id: id.to_owned(), enabled, member });
         }
-        member.enabled = operator.enabled(id).unwrap_or(true);
-        named.push(member);
     }
-    own.append(&mut named);
-    Ok(own)
+    let unnamed = own.into_iter().map(|member| Place {
+        id: member.manifest.id.clone(),
+        enabled: true,
+        member: Ok(member),
+    });
+    Ok(unnamed.chain(named).collect())
+}
+
+/// The plugin that the operator's file names; `standard` is the binary's of that id.
+fn named_member(
+    folder: &Folder,
+    Contents { operator, lock, .. }: &Contents,
+    id: &str,
+    standard: Option<Member>,
+) -> anyhow::Result<Member> {
+    let file = folder.operator_file();
+    let mut otherwise = FaultPolicy::default();
+    let mut member = match (lock.get(id), standard) {
+        (Some(locked), _) => {
+            let (manifest, wasm) = folder.pinned(&locked.pin)?;
+            Member {
+                manifest,
+                wasm: wasm.into(),
+                digest: locked.pin.component.clone(),
+                grants: Grants::default(),
+                settings: Settings::default(),
+                source: Some(locked.pin.source.clone()),
+            }
+        }
+        (None, Some(standard)) => {
+            otherwise = standard.grants.on_fault;
+            standard
+        }
+        (None, None) => anyhow::bail!(
+            "{}: there is no plugin {id:?}: take it out, or add it with `dsh-wasm plugin add`",
+            file.display()
+        ),
+    };
+    let terms = operator.terms(&member.manifest);
+    let terms = terms.with_context(|| file.display().to_string())?;
+    if let Some((grants, settings)) = terms {
+        member.grants = grants;
+        member.grants.on_fault = operator.on_fault(id, otherwise);
+        // What the program itself set stays where the file says nothing.
+        member.settings.0.extend(settings.0);
+    }
+    Ok(member)
 }
 
 /// A folder that is worked on, and what became of what is in it now.
@@ -217,4 +243,31 @@ pub(crate) fn watched(folder: &Folder) -> Vec<PathBuf> {
         }
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use dsh_plugin_host::OnFault;
+
+    use super::*;
+
+    /// What a fault of sidechat's gate does where the operator's file is `text`.
+    fn gate(text: &str) -> OnFault {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("plugins.toml"), text).unwrap();
+        let folder = Folder::new(dir.path());
+        let contents = folder.read().unwrap();
+        let standard = dsh_plugins::ALL.map(Composed::from);
+        let places = places(Some(&(folder, contents)), &standard).unwrap();
+        let sidechat = places.into_iter().find(|place| place.id == "sidechat").unwrap();
+        sidechat.member.unwrap().grants.on_fault.tool_gate
+    }
+
+    #[test]
+    fn a_plugin_of_the_program_that_the_file_names_faults_as_before_unless_it_says_otherwise() {
+        assert_eq!(gate(""), OnFault::Skip);
+        assert_eq!(gate("[[plugin]]\nid = \"sidechat\"\n"), OnFault::Skip);
+        let said = "[[plugin]]\nid = \"sidechat\"\non-fault = { tool-gate = \"fail\" }\n";
+        assert_eq!(gate(said), OnFault::Fail);
+    }
 }

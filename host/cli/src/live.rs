@@ -9,7 +9,7 @@ use dsh_session::SessionId;
 use tokio::sync::Mutex;
 
 use crate::harness::Composed;
-use crate::installed::{self, Followed, Member, Outcome};
+use crate::installed::{self, Followed, Member, Outcome, Place};
 use crate::record::Deed;
 
 /// The plugins of a program, and the folder that they are taken from.
@@ -108,11 +108,18 @@ impl Plugins {
             .as_ref()
             .map(|folder| Ok::<_, FolderError>((folder.clone(), folder.read()?)));
         let contents = contents.transpose()?;
-        let members = installed::members(contents.as_ref(), &self.standard)?;
+        let places = installed::places(contents.as_ref(), &self.standard)?;
         let mut running = Vec::new();
-        for member in members.into_iter().filter(|member| member.enabled) {
-            let id = member.manifest.id.clone();
+        for Place { id, member, .. } in places.into_iter().filter(|place| place.enabled) {
             let old = state.running.iter().find(|(old, _)| old.manifest.id == id).cloned();
+            let member = match (member, old.clone()) {
+                (Ok(member), _) => member,
+                (Err(error), Some(old)) => {
+                    self.keep(&mut state, &id, &error, old, &mut running);
+                    continue;
+                }
+                (Err(error), None) => return Err(error.context(left_out(&id))),
+            };
             if let Some((old, plugin)) = &old
                 && old.is_as(&member)
             {
@@ -130,22 +137,29 @@ impl Plugins {
                     self.audit(&Deed::loaded(&plugin));
                     running.push((member, plugin));
                 }
-                (Err(error), Some(old)) => {
-                    let version = &old.0.manifest.version;
-                    let text = format!("{error:#} (version {version} stays in place)");
-                    self.tell(&mut state, &id, text);
-                    running.push(old);
-                }
+                (Err(error), Some(old)) => self.keep(&mut state, &id, &error, old, &mut running),
                 (Err(error), None) => {
-                    return Err(error.context(format!(
-                        "{id} does not load, and nothing runs without it unless you say so: `dsh-wasm plugin disable {id}` leaves it out, --safe all"
-                    )));
+                    return Err(error.context(left_out(&id)));
                 }
             }
         }
         self.catalog.set(running.iter().map(|(_, plugin)| plugin.clone()).collect()).await;
         state.running = running;
         Ok(())
+    }
+
+    /// Leaves the plugin that runs in its place, and says why.
+    fn keep(
+        &self,
+        state: &mut State,
+        id: &str,
+        error: &anyhow::Error,
+        old: (Member, Plugin),
+        running: &mut Vec<(Member, Plugin)>,
+    ) {
+        let version = &old.0.manifest.version;
+        self.tell(state, id, format!("{error:#} (version {version} stays in place)"));
+        running.push(old);
     }
 
     /// Takes up changes for as long as it lives.
@@ -189,4 +203,11 @@ impl Plugins {
             self.log.write(&LogEntry { plugin, session: None, level: Level::Warn, text });
         }
     }
+}
+
+/// How to start without a plugin that does not load.
+fn left_out(id: &str) -> String {
+    format!(
+        "{id} does not load, and nothing runs without it unless you say so: `dsh-wasm plugin disable {id}` leaves it out, --safe all"
+    )
 }

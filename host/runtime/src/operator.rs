@@ -9,7 +9,7 @@ use toml::Spanned;
 use crate::grants::{Capabilities, GRANTED_IMPORTS, Grants, RESERVED_KINDS};
 use crate::limits::Limits;
 use crate::manifest::Manifest;
-use crate::policy::FaultPolicy;
+use crate::policy::{FaultPolicy, OnFault};
 use crate::scope::{Scope, SessionScopes};
 use crate::settings::Settings;
 
@@ -50,7 +50,7 @@ struct Entry {
     titles: Option<(Scope, usize)>,
     texts: Option<(Scope, usize)>,
     limits: Limits,
-    on_fault: FaultPolicy,
+    on_fault: FaultText,
     settings: Settings,
 }
 
@@ -113,9 +113,17 @@ struct EntryText {
     #[serde(default)]
     limits: Limits,
     #[serde(default)]
-    on_fault: FaultPolicy,
+    on_fault: FaultText,
     #[serde(default)]
     settings: Map<String, Value>,
+}
+
+/// A [`FaultPolicy`] as far as the file has one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+struct FaultText {
+    pre_step: Option<OnFault>,
+    tool_gate: Option<OnFault>,
 }
 
 #[derive(Default, Deserialize)]
@@ -189,6 +197,22 @@ impl OperatorFile {
         };
         entry.check_declared(&manifest.declares)?;
         Ok(Some((entry.grants(), entry.settings.clone())))
+    }
+
+    /// What a fault of the plugin with this id does: as the file says, and where it says nothing, as `otherwise`.
+    #[must_use]
+    pub fn on_fault(&self, id: &str, otherwise: FaultPolicy) -> FaultPolicy {
+        let entry = self.entries.iter().find(|entry| entry.id == id);
+        entry.map_or(otherwise, |entry| entry.on_fault.over(otherwise))
+    }
+}
+
+impl FaultText {
+    fn over(self, otherwise: FaultPolicy) -> FaultPolicy {
+        FaultPolicy {
+            pre_step: self.pre_step.unwrap_or(otherwise.pre_step),
+            tool_gate: self.tool_gate.unwrap_or(otherwise.tool_gate),
+        }
     }
 }
 
@@ -279,7 +303,7 @@ impl Entry {
                 sessions: SessionScopes { titles, texts },
             },
             limits: self.limits.clone(),
-            on_fault: self.on_fault,
+            on_fault: self.on_fault.over(FaultPolicy::default()),
         }
     }
 }
@@ -297,7 +321,6 @@ fn line(text: &str, span: Range<usize>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::OnFault;
 
     const GRANTS: &str = r#"
 [[plugin]]
@@ -337,6 +360,11 @@ wasi-empty = true
         let narrower = SessionScopes::new(Scope::All, Scope::SameCwd);
         let declared = manifest(ALL).declares;
         assert_eq!(grants.capabilities, Capabilities { sessions: narrower, ..declared });
+        let mut skips = FaultPolicy::default();
+        skips.tool_gate = OnFault::Skip;
+        assert_eq!(file.on_fault("second", skips), skips);
+        let both = file.on_fault("first", skips);
+        assert_eq!((both.pre_step, both.tool_gate), (OnFault::Skip, OnFault::Skip));
         let stranger = Manifest { id: "third".to_owned(), ..manifest(ALL) };
         assert_eq!(file.terms(&stranger), Ok(None));
     }

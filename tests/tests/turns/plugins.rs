@@ -268,3 +268,39 @@ async fn nothing_is_added_in_the_place_of_what_is_part_of_the_program() {
     }
     assert!(!done(&desk, &["list"]).await.contains(" 9\n"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_was_damaged_is_told_of_left_out_and_put_right() {
+    let desk = Desk::new(&[]);
+    carried(&desk, "project/it.wasm", programs::REWRITES, "1", WANTS);
+    done(&desk, &["add", "it.wasm"]).await;
+    done(&desk, &["grant", "stranger", "all"]).await;
+    done(&desk, &["enable", "stranger"]).await;
+    let held = fs::read_dir(desk.path("data/plugins/components")).unwrap();
+    for file in held.map(|entry| entry.unwrap().path()) {
+        fs::write(file, "torn").unwrap();
+    }
+    let fares = listed(&desk).await.unwrap();
+    let state = fares["state"].as_str().unwrap();
+    assert!(state.starts_with("cannot be read: ") && state.contains("components"), "{fares}");
+    assert_eq!(listed_as(&desk, "session-reference").await.unwrap()["state"], "runs");
+    let said = done(&desk, &["list"]).await;
+    assert!(said.contains("stranger\n  state       cannot be read: "), "{said}");
+    assert!(refused(&desk, &["inspect", "stranger"]).await.contains("components"));
+    let Ran { exit, err, .. } = turn(&desk).await;
+    assert_eq!(exit, Ok(Exit::Failed));
+    assert!(err.contains("`dsh-wasm plugin disable stranger` leaves it out"), "{err}");
+    done(&desk, &["disable", "stranger"]).await;
+    assert_eq!(heard(&desk).await, ["hello"]);
+    let fares = listed(&desk).await.unwrap();
+    assert!(
+        fares["state"].as_str().unwrap().starts_with("disabled, and cannot be read"),
+        "{fares}"
+    );
+    // The way back: what is there once more, or nothing.
+    done(&desk, &["remove", "stranger"]).await;
+    done(&desk, &["add", "it.wasm"]).await;
+    done(&desk, &["grant", "stranger", "all"]).await;
+    done(&desk, &["enable", "stranger"]).await;
+    assert_eq!(heard(&desk).await, ["changed"]);
+}

@@ -19,8 +19,9 @@ struct Found {
 impl Bench<'_> {
     async fn found(&self, said: &str) -> anyhow::Result<Found> {
         let folder = (self.folder.clone(), self.folder.read()?);
-        let members = installed::members(Some(&folder), &self.standard)?;
-        if let Some(member) = members.into_iter().find(|member| member.manifest.id == said) {
+        let places = installed::places(Some(&folder), &self.standard)?;
+        if let Some(place) = places.into_iter().find(|place| place.id == said) {
+            let member = place.member?;
             let from =
                 member.source.map_or("the program itself".to_owned(), |source| source.to_string());
             let terms = Some((member.grants, member.settings));

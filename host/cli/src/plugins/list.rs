@@ -11,7 +11,7 @@ use super::for_a_call;
 use crate::exit::Exit;
 use crate::harness::{self, Composed};
 use crate::home;
-use crate::installed::{self, Member};
+use crate::installed::{self, Member, Place};
 use crate::visible::Line;
 
 /// What the file of calls says about one plugin.
@@ -42,8 +42,16 @@ pub(super) async fn list(
     let contents = folder.map(|folder| Ok::<_, FolderError>((folder.clone(), folder.read()?)));
     let contents = contents.transpose()?;
     let folder = contents.as_ref().map(|(folder, _)| folder);
-    for member in installed::members(contents.as_ref(), standard)? {
-        let (state, plugin) = match (member.enabled, member.load(&host, folder).await) {
+    for Place { id, enabled, member } in installed::places(contents.as_ref(), standard)? {
+        let member = match member {
+            Ok(member) => member,
+            Err(error) => {
+                let state = if enabled { "cannot be read" } else { "disabled, and cannot be read" };
+                unread(out, json, &id, &format!("{state}: {error:#}"))?;
+                continue;
+            }
+        };
+        let (state, plugin) = match (enabled, member.load(&host, folder).await) {
             (false, loaded) => ("disabled".to_owned(), loaded.ok()),
             (true, Err(error)) => (format!("does not load: {error:#}"), None),
             (true, Ok(plugin)) => match plugin.quarantine() {
@@ -56,6 +64,15 @@ pub(super) async fn list(
         if json { writeln!(out, "{}", line(&shown))? } else { describe(out, &shown)? }
     }
     Ok(Exit::Done)
+}
+
+/// A plugin of which nothing is known but where it stands.
+fn unread(out: &mut dyn Write, json: bool, id: &str, state: &str) -> anyhow::Result<()> {
+    match json {
+        true => writeln!(out, "{}", json!({ "id": id, "state": state }))?,
+        false => writeln!(out, "{}\n  state       {}", Line(id), Line(state))?,
+    }
+    Ok(())
 }
 
 fn fared(folder: &Folder) -> Result<HashMap<String, Fared>, FolderError> {
