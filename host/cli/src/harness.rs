@@ -204,9 +204,9 @@ impl Harness {
     }
 
     /// The plugin that completes mentions, where there is one.
-    pub fn mentions(&self) -> Option<&Plugin> {
-        let mut plugins = self.plugins.iter().map(|loaded| &loaded.plugin);
-        plugins.find(|plugin| plugin.has(Seam::Mentions))
+    pub fn mentions(&self) -> Option<Plugin> {
+        let generation = self.generation();
+        generation.plugins().iter().find(|plugin| plugin.has(Seam::Mentions)).cloned()
     }
 
     /// Whether a mention in a prompt reaches a plugin.

@@ -253,6 +253,9 @@ async fn a_program_that_runs_takes_up_what_changes() {
     done(&desk, &["disable", "stranger"]).await;
     until(&harness, |harness| digest(harness).is_none()).await;
     done(&desk, &["remove", "stranger"]).await;
+    assert!(harness.mentions().is_some());
+    done(&desk, &["disable", "session-reference"]).await;
+    until(&harness, |harness| harness.mentions().is_none()).await;
     assert_eq!(pinned.plugin("stranger").unwrap().digest(), of(programs::PASSES).unwrap());
 }
 
