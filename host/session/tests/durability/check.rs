@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use dsh_session::{ReadSession, StoreError, WriteError};
 
+use crate::long::long;
 use crate::writer::{self, session, store};
 
-pub(crate) const ALL: [(&str, fn()); 4] = [
+pub(crate) const ALL: [(&str, fn()); 5] = [
+    ("a_long_log_takes_memory_for_its_surface_alone", long),
     ("killed_anywhere_nothing_acknowledged_is_lost", killed),
     ("a_full_disk_loses_and_leaves_nothing", full),
     ("a_disk_full_from_the_start_leaves_no_half_session", full_from_the_start),

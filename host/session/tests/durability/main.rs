@@ -12,12 +12,14 @@
 )]
 
 mod check;
+mod long;
 mod writer;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["write", root, encoding] => writer::write(root.as_ref(), encoding),
+        ["open", root, encoding] => long::open(root.as_ref(), encoding),
         _ => {
             let wanted = arguments.iter().find(|argument| !argument.starts_with('-'));
             for (name, check) in check::ALL {
