@@ -360,8 +360,7 @@ wasi-empty = true
         let narrower = SessionScopes::new(Scope::All, Scope::SameCwd);
         let declared = manifest(ALL).declares;
         assert_eq!(grants.capabilities, Capabilities { sessions: narrower, ..declared });
-        let mut skips = FaultPolicy::default();
-        skips.tool_gate = OnFault::Skip;
+        let skips = FaultPolicy { tool_gate: OnFault::Skip, ..FaultPolicy::default() };
         assert_eq!(file.on_fault("second", skips), skips);
         let both = file.on_fault("first", skips);
         assert_eq!((both.pre_step, both.tool_gate), (OnFault::Skip, OnFault::Skip));
