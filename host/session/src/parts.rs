@@ -126,3 +126,27 @@ pub(crate) fn first<'a>(
     *parts = rest;
     Some((text, Some(inside)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::Envelope;
+
+    #[test]
+    fn more_parts_than_are_written_down_are_looked_for() {
+        let row = |items: usize| {
+            let items = vec!["[]"; items].join(",");
+            format!(r#"{{"type":"x","data":{{"a":[{items}],"b":"c"}},"seq":0}}"#)
+        };
+        let mut parts = Parts::default();
+        for (items, written_down) in [(MOST - 10, true), (MOST, false), (3, true)] {
+            let text = row(items);
+            let read = Envelope::parse(&text, &mut parts).unwrap();
+            let object = read.data.unwrap().object().unwrap();
+            assert_eq!(object.get("a").unwrap().items().unwrap().count(), items);
+            assert_eq!(object.str("b").as_deref(), Some("c"));
+            assert_eq!(parts.incomplete, !written_down, "{items}");
+            assert!(parts.len() <= MOST);
+        }
+    }
+}
