@@ -112,54 +112,43 @@ impl Plugins {
         let mut running = Vec::new();
         for Place { id, member, .. } in places.into_iter().filter(|place| place.enabled) {
             let old = state.running.iter().find(|(old, _)| old.manifest.id == id).cloned();
-            let member = match (member, old.clone()) {
-                (Ok(member), _) => member,
-                (Err(error), Some(old)) => {
-                    self.keep(&mut state, &id, &error, old, &mut running);
-                    continue;
+            let ready = match (member, &old) {
+                (Ok(member), Some((old, plugin))) if old.is_as(&member) => {
+                    if let Some(folder) = &self.folder
+                        && plugin.quarantine().is_some()
+                    {
+                        // Somebody may have let it out meanwhile.
+                        plugin.resume(folder.standing(plugin.id(), plugin.digest())?);
+                    }
+                    Ok((member, plugin.clone()))
                 }
-                (Err(error), None) => return Err(error.context(left_out(&id))),
+                (Ok(member), _) => {
+                    let loaded = member.load(self.catalog.host(), self.folder.as_ref()).await;
+                    loaded.map(|plugin| {
+                        self.audit(&Deed::loaded(&plugin));
+                        (member, plugin)
+                    })
+                }
+                (Err(error), _) => Err(error),
             };
-            if let Some((old, plugin)) = &old
-                && old.is_as(&member)
-            {
-                if let Some(folder) = &self.folder
-                    && plugin.quarantine().is_some()
-                {
-                    // Somebody may have let it out meanwhile.
-                    plugin.resume(folder.standing(plugin.id(), plugin.digest())?);
+            match (ready, old) {
+                (Ok(ready), _) => running.push(ready),
+                (Err(error), Some(old)) => {
+                    let version = &old.0.manifest.version;
+                    let text = format!("{error:#} (version {version} stays in place)");
+                    self.tell(&mut state, &id, text);
+                    running.push(old);
                 }
-                running.push((member, plugin.clone()));
-                continue;
-            }
-            match (member.load(self.catalog.host(), self.folder.as_ref()).await, old) {
-                (Ok(plugin), _) => {
-                    self.audit(&Deed::loaded(&plugin));
-                    running.push((member, plugin));
-                }
-                (Err(error), Some(old)) => self.keep(&mut state, &id, &error, old, &mut running),
                 (Err(error), None) => {
-                    return Err(error.context(left_out(&id)));
+                    return Err(error.context(format!(
+                        "{id} does not load, and nothing runs without it unless you say so: `dsh-wasm plugin disable {id}` leaves it out, --safe all"
+                    )));
                 }
             }
         }
         self.catalog.set(running.iter().map(|(_, plugin)| plugin.clone()).collect()).await;
         state.running = running;
         Ok(())
-    }
-
-    /// Leaves the plugin that runs in its place, and says why.
-    fn keep(
-        &self,
-        state: &mut State,
-        id: &str,
-        error: &anyhow::Error,
-        old: (Member, Plugin),
-        running: &mut Vec<(Member, Plugin)>,
-    ) {
-        let version = &old.0.manifest.version;
-        self.tell(state, id, format!("{error:#} (version {version} stays in place)"));
-        running.push(old);
     }
 
     /// Takes up changes for as long as it lives.
@@ -203,11 +192,4 @@ impl Plugins {
             self.log.write(&LogEntry { plugin, session: None, level: Level::Warn, text });
         }
     }
-}
-
-/// How to start without a plugin that does not load.
-fn left_out(id: &str) -> String {
-    format!(
-        "{id} does not load, and nothing runs without it unless you say so: `dsh-wasm plugin disable {id}` leaves it out, --safe all"
-    )
 }
