@@ -160,9 +160,9 @@ impl Turn {
     /// The turn once more, after `seq` events.
     fn drafts(&self, seq: u64) -> Vec<Draft> {
         let draft = |event: &Event| {
-            let Event { kind, data, ignorable, surface_op, sources, .. } = event.clone();
-            let sources = sources.map(|sources| sources.iter().map(|place| place + seq).collect());
-            Draft { kind, data, ignorable, surface_op, sources }
+            let draft = Draft::from(event.clone());
+            let later = |sources: Vec<u64>| sources.iter().map(|place| place + seq).collect();
+            Draft { sources: draft.sources.map(later), ..draft }
         };
         self.0.iter().map(draft).collect()
     }

@@ -32,8 +32,9 @@ pub struct HostOptions {
     pub fault_signals: bool,
     /// Calls that can run at one time, of all plugins together, each link of a chain being one; 256.
     ///
-    /// One more is refused and never waits. Each takes 8 GiB of address space, room for two memories and no memory itself, and a little time
-    /// when the host is made. Where the system does not give that much, calls are not counted and take longer.
+    /// One more is refused and never waits. Each takes 8 GiB of address space, room for two memories and no memory
+    /// itself, and a little time when the host is made. Where the system does not give that much, calls are not
+    /// counted and take longer.
     pub calls: u32,
 }
 

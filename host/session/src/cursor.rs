@@ -1,6 +1,6 @@
 //! JSON text read from left to right, checked on the way.
 //!
-//! It takes and refuses what serde_json does, which the tests and the fuzz target `cursor` hold it to, and tells where
+//! It takes and refuses what serde_json does, which the tests and the fuzz target `row` hold it to, and tells where
 //! each part stands, so that what is most of a log need not be passed over a second time.
 
 use memchr::memchr2;

@@ -26,6 +26,14 @@ pub struct Event {
 }
 
 impl Event {
+    /// Whether it is one of the model's deltas, with nothing in its envelope that a row of many could not hold.
+    pub(crate) fn is_plain_delta(&self) -> bool {
+        self.kind == Kind::CHUNK
+            && !self.ignorable
+            && self.surface_op.is_none()
+            && self.sources.is_none()
+    }
+
     /// The event as a row of a log, without its line's end.
     pub fn row(&self) -> String {
         let mut row = String::new();
@@ -62,6 +70,14 @@ pub struct Draft {
     pub surface_op: Option<SurfaceOp>,
     /// See [`Event::sources`].
     pub sources: Option<Vec<u64>>,
+}
+
+/// The event as it would be appended anew, wherever and whenever it was.
+impl From<Event> for Draft {
+    fn from(event: Event) -> Self {
+        let Event { kind, data, ignorable, surface_op, sources, .. } = event;
+        Self { kind, data, ignorable, surface_op, sources }
+    }
 }
 
 impl Draft {

@@ -7,7 +7,7 @@ use crate::fit::check_sources;
 use crate::fold::feed;
 use crate::parts::Parts;
 use crate::prefix::marks_turn;
-use crate::{Draft, Event, Fold, Kind, MAX_SAFE_INTEGER, Packed};
+use crate::{Draft, Event, Fold, MAX_SAFE_INTEGER, Packed};
 
 /// Events of a log in memory, in order.
 ///
@@ -115,16 +115,16 @@ impl Events {
     }
 
     /// Those that are held by themselves, each with its index. Whatever is no delta is among them.
-    pub(crate) fn single(&self) -> Vec<(usize, &Event)> {
-        let mut index = 0;
-        let mut single = Vec::new();
-        for held in &self.held {
-            if let Held::One(one) = held {
-                single.push((index, &one.event));
+    pub(crate) fn single(&self) -> impl Iterator<Item = (usize, &Event)> {
+        let mut next = 0;
+        self.held.iter().filter_map(move |held| {
+            let index = next;
+            next += held.len();
+            match held {
+                Held::One(one) => Some((index, &one.event)),
+                Held::Rows(_) => None,
             }
-            index += held.len();
-        }
-        single
+        })
     }
 
     /// The last event, where it is held by itself.
@@ -169,10 +169,7 @@ impl Fold for Events {
 /// Whether an event is a delta that a row of its own gives back exactly, and no packed row could hold.
 fn is_row(event: &Event) -> bool {
     let data = event.data.as_str();
-    event.kind == Kind::CHUNK
-        && !event.ignorable
-        && event.surface_op.is_none()
-        && event.sources.is_none()
+    event.is_plain_delta()
         && event.checked.facts(event).is_some()
         && !data.contains("-delta\"")
         && !data.contains('\n')
@@ -291,7 +288,7 @@ mod tests {
         assert_eq!(held.to_vec(), all);
         let rows = held.held().iter().filter(|held| matches!(held, Held::Rows(_))).count();
         assert_eq!(rows, 3);
-        let kinds: Vec<_> = held.single().iter().map(|(at, event)| (*at, event.seq)).collect();
+        let kinds: Vec<_> = held.single().map(|(at, event)| (at, event.seq)).collect();
         assert!(kinds.iter().all(|(at, seq)| *at as u64 == *seq), "{kinds:?}");
         assert_eq!(kinds.len(), 11);
     }
@@ -376,8 +373,7 @@ mod tests {
 
     /// The event as somebody else would make it.
     fn unchecked(event: &Event) -> Event {
-        let Event { kind, seq, time, data, ignorable, surface_op, sources, .. } = event.clone();
-        Draft { kind, data, ignorable, surface_op, sources }.at(seq, time)
+        Draft::from(event.clone()).at(event.seq, event.time)
     }
 
     #[test]

@@ -189,11 +189,7 @@ const SHARED: usize = 1 << 12;
 impl<'a> Run<'a> {
     /// A logged delta and its piece, where the event is one that a packed row can give back exactly.
     fn of_event(event: &'a Event) -> Option<(Self, Raw<'a>)> {
-        if event.kind != Kind::CHUNK
-            || event.ignorable
-            || event.surface_op.is_some()
-            || event.sources.is_some()
-        {
+        if !event.is_plain_delta() {
             return None;
         }
         let data = event.data.object().ok()?;

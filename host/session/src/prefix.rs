@@ -32,8 +32,8 @@ pub fn fork_at(events: &Events, boundary: Option<u64>) -> Result<usize, ForkErro
             .map(|at| at + 1)
             .ok_or(ForkError::Boundary(seq))?,
     };
-    let mut before = events.single().into_iter().rev().filter(|(at, _)| *at < length);
-    match before.find(|(_, event)| marks_turn(event)) {
+    let before = events.single().take_while(|(at, _)| *at < length);
+    match before.filter(|(_, event)| marks_turn(event)).last() {
         Some((_, event)) if &*event.kind == "turn/start" => Err(ForkError::OpenTurn),
         _ => Ok(length),
     }
@@ -41,7 +41,7 @@ pub fn fork_at(events: &Events, boundary: Option<u64>) -> Result<usize, ForkErro
 
 /// How many leading events make up the completed turns: all through the last `turn/end`; zero where none has ended.
 pub fn completed_turns(events: &Events) -> usize {
-    let last = events.single().into_iter().rfind(|(_, event)| ends_turn(event));
+    let last = events.single().filter(|(_, event)| ends_turn(event)).last();
     last.map_or(0, |(at, _)| at + 1)
 }
 
@@ -53,15 +53,15 @@ pub fn completed_turns(events: &Events) -> usize {
 /// When that turn has not ended: the fork never holds less than the person chose.
 pub fn fork_after_turn(events: &Events, at: Option<u64>) -> Result<usize, ForkError> {
     let at = at.and_then(|at| usize::try_from(at).ok()).filter(|at| *at < events.len());
-    let single = events.single();
-    let mut ends = single.iter().filter(|(_, event)| ends_turn(event)).map(|(place, _)| place + 1);
+    let mut ends = events.single().filter(|(_, event)| ends_turn(event)).map(|(at, _)| at + 1);
     let end = match at {
         Some(at) => ends.find(|end| *end > at),
-        None => ends.next_back(),
+        None => ends.last(),
     };
     let end = end.ok_or(ForkError::NoTurn)?;
-    let next = single.iter().find(|(place, event)| *place >= end && &*event.kind == "turn/start");
-    Ok(next.map_or(events.len(), |(place, _)| *place))
+    let mut after = events.single().skip_while(|(at, _)| *at < end);
+    let next = after.find(|(_, event)| &*event.kind == "turn/start");
+    Ok(next.map_or(events.len(), |(at, _)| at))
 }
 
 /// How many leading events a fork inherits that nobody chose a place for: the completed turns and what follows them up
@@ -74,7 +74,7 @@ pub fn completed_prefix(events: &Events) -> usize {
         return 0;
     }
     let mut running = None;
-    for (place, event) in events.single().into_iter().skip_while(|(place, _)| *place < turns) {
+    for (place, event) in events.single().skip_while(|(place, _)| *place < turns) {
         match &*event.kind {
             "turn/start" => return running.unwrap_or(place),
             "compaction/start" => running = running.or(Some(place)),

@@ -22,14 +22,14 @@ impl Seed {
         let before = before.and_then(|before| usize::try_from(before).ok());
         events.truncate(before.unwrap_or(usize::MAX));
         let length = completed_prefix(&events);
-        let mut left_out = events.single().into_iter().skip_while(|(index, _)| *index < length);
-        let open_turn = left_out.any(|(_, event)| &*event.kind == "turn/start");
+        let open_turn =
+            events.single().any(|(index, event)| index >= length && &*event.kind == "turn/start");
         events.truncate(length);
         // Such an end is that of the source's own seed, or of its last opening; the new session gets one of its own.
         while events.last().is_some_and(|event| &*event.kind == "session/end-seed") {
             events.truncate(events.len() - 1);
         }
-        let compacted = events.single().iter().any(|(_, event)| is_checkpoint(event));
+        let compacted = events.single().any(|(_, event)| is_checkpoint(event));
         Self { source, events, compacted, open_turn }
     }
 

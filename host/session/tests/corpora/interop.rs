@@ -33,11 +33,6 @@ fn commit(live: &Live) {
     runtime.block_on(live.commit()).unwrap();
 }
 
-fn draft(event: Event) -> Draft {
-    let Event { kind, data, ignorable, surface_op, sources, .. } = event;
-    Draft { kind, data, ignorable, surface_op, sources }
-}
-
 /// Writes one log again, in batches of its own.
 fn rewrite(from: &Store, to: &Store, header: &Header) {
     let mut events: Vec<Event> = Vec::new();
@@ -51,7 +46,7 @@ fn rewrite(from: &Store, to: &Store, header: &Header) {
         if seeded && index == 0 && &*event.kind == "session/end-seed" {
             continue;
         }
-        live.append(draft(event)).unwrap();
+        live.append(event.into()).unwrap();
         if index % 25 == 24 {
             commit(&live);
         }

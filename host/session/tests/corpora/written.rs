@@ -28,8 +28,7 @@ fn rewritten(root: &Path, session: &SessionId) -> String {
     let dir = tempfile::tempdir().unwrap();
     let live = store(dir.path()).create(found.header.clone(), None).unwrap();
     for event in events {
-        let Event { kind, data, ignorable, surface_op, sources, .. } = event;
-        live.append(Draft { kind, data, ignorable, surface_op, sources }).unwrap();
+        live.append(event.into()).unwrap();
     }
     commit(&live);
     let path = dsh_session::log_path(dir.path(), &found.header, Encoding::Raw).unwrap();
@@ -84,16 +83,7 @@ fn a_log_may_be_cut_anywhere_in_its_last_batch() {
         let live = store_in(dir.path(), encoding).create(header.clone(), None).unwrap();
         let mut events: Vec<Event> = Vec::new();
         store(&root).read(&SessionId::new("plain-turns"), &mut events).unwrap();
-        let drafts: Vec<Draft> = events
-            .into_iter()
-            .map(|Event { kind, data, ignorable, surface_op, sources, .. }| Draft {
-                kind,
-                data,
-                ignorable,
-                surface_op,
-                sources,
-            })
-            .collect();
+        let drafts: Vec<Draft> = events.into_iter().map(Draft::from).collect();
         let (first, last) = drafts.split_at(60);
         live.append_all(first.to_vec()).unwrap();
         commit(&live);
